@@ -4,16 +4,16 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/randomgraph"
+	"anesim/bench/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
 // A gap is a known defect of networks on the engine that random graphs show.
 type gap struct {
 	name string
-	has  func(g *randomgraph.Graph) bool // reports whether the gap can change the results of g
+	has  func(g *onnxgraph.Graph) bool // reports whether the gap can change the results of g
 	// example is a graph with the gap, and difference is part of what diffDefinition returns for it.
-	example    *randomgraph.Graph
+	example    *onnxgraph.Graph
 	difference string
 }
 
@@ -30,41 +30,41 @@ func TestNodesWithoutFirstOutputs(t *testing.T) {
 
 // recurrentPair returns a graph in which an LSTM reads the last state of an RNN, and both leave out
 // their other outputs.
-func recurrentPair() *randomgraph.Graph {
-	g := graphOf(&randomgraph.Node{
+func recurrentPair() *onnxgraph.Graph {
+	g := graphOf(&onnxgraph.Node{
 		Op: "RNN", Inputs: []string{"x", "w1", "r1"}, Outputs: []string{"", "t"},
-		Attributes: []randomgraph.Attribute{{Name: "hidden_size", Kind: randomgraph.IntKind, Int: 1}},
+		Attributes: []onnxgraph.Attribute{{Name: "hidden_size", Kind: onnxgraph.IntKind, Int: 1}},
 	})
-	g.Nodes = append(g.Nodes, &randomgraph.Node{
+	g.Nodes = append(g.Nodes, &onnxgraph.Node{
 		Op: "LSTM", Inputs: []string{"t", "w2", "r2", "", "", "h"}, Outputs: []string{"", "y"},
-		Attributes: []randomgraph.Attribute{{Name: "hidden_size", Kind: randomgraph.IntKind, Int: 1}},
+		Attributes: []onnxgraph.Attribute{{Name: "hidden_size", Kind: onnxgraph.IntKind, Int: 1}},
 	})
 	constant := func(name string, dims []int, values ...float64) {
-		g.Constants = append(g.Constants, &randomgraph.Tensor{Name: name, Type: onnx.Float, Dims: dims, Values: values})
-		g.Values[name] = randomgraph.Value{Type: onnx.Float, Dims: dims}
+		g.Constants = append(g.Constants, &onnxgraph.Tensor{Name: name, Type: onnx.Float, Dims: dims, Values: values})
+		g.Values[name] = onnxgraph.Value{Type: onnx.Float, Dims: dims}
 	}
 	constant("w1", []int{1, 1, 6}, 0.5, -0.25, 0.125, 0.5, -0.5, 0.25)
 	constant("r1", []int{1, 1, 1}, 0.5)
 	constant("w2", []int{1, 4, 1}, 0.5, -1, 1, 1.5)
 	constant("r2", []int{1, 4, 1}, 1, 0.5, -1, -1.5)
 	constant("h", []int{1, 1, 1}, 0.75)
-	g.Values["y"] = randomgraph.Value{Type: onnx.Float, Dims: []int{1, 1, 1}}
+	g.Values["y"] = onnxgraph.Value{Type: onnx.Float, Dims: []int{1, 1, 1}}
 	return g
 }
 
 // graphOf returns a graph whose only node is n. It computes the output y from the input x of shape
 // [1,1,6].
-func graphOf(n *randomgraph.Node) *randomgraph.Graph {
-	x := &randomgraph.Tensor{Name: "x", Type: onnx.Float, Dims: []int{1, 1, 6}, Values: []float64{1, 2, 3, 4, 5, 6}}
-	return &randomgraph.Graph{
-		Opset: 17, Inputs: []*randomgraph.Tensor{x}, Nodes: []*randomgraph.Node{n}, Outputs: []string{"y"},
-		Values: map[string]randomgraph.Value{"x": {Type: x.Type, Dims: x.Dims}, "y": {Type: x.Type, Dims: x.Dims}},
+func graphOf(n *onnxgraph.Node) *onnxgraph.Graph {
+	x := &onnxgraph.Tensor{Name: "x", Type: onnx.Float, Dims: []int{1, 1, 6}, Values: []float64{1, 2, 3, 4, 5, 6}}
+	return &onnxgraph.Graph{
+		Opset: 17, Inputs: []*onnxgraph.Tensor{x}, Nodes: []*onnxgraph.Node{n}, Outputs: []string{"y"},
+		Values: map[string]onnxgraph.Value{"x": {Type: x.Type, Dims: x.Dims}, "y": {Type: x.Type, Dims: x.Dims}},
 	}
 }
 
 // findGap returns the name of a known difference between engine and ONNX that can affect the
 // results of g, or "" if there is none.
-func findGap(g *randomgraph.Graph) string {
+func findGap(g *onnxgraph.Graph) string {
 	for _, known := range knownGaps {
 		if known.has(g) {
 			return known.name

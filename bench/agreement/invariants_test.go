@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"anesim/bench/onnxgraph"
 	"anesim/bench/randomgraph"
 )
 
@@ -33,7 +34,7 @@ func TestInvariants(t *testing.T) {
 			if what == "" {
 				continue
 			}
-			small := g.Minimize(func(g *randomgraph.Graph) bool {
+			small := g.Minimize(func(g *onnxgraph.Graph) bool {
 				what, _ := form.compare(g, rand.New(rand.NewPCG(*seed+i, 5)))
 				return what != ""
 			})
@@ -53,25 +54,25 @@ func TestInvariants(t *testing.T) {
 // the graph has the form.
 var forms = []struct {
 	name    string
-	compare func(g *randomgraph.Graph, rng *rand.Rand) (what string, ok bool)
+	compare func(g *onnxgraph.Graph, rng *rand.Rand) (what string, ok bool)
 }{
-	{"in memory", func(g *randomgraph.Graph, _ *rand.Rand) (string, bool) {
+	{"in memory", func(g *onnxgraph.Graph, _ *rand.Rand) (string, bool) {
 		return diffBits(runForm(g, false), runForm(g, true)), true
 	}},
-	{"other order", func(g *randomgraph.Graph, rng *rand.Rand) (string, bool) {
+	{"other order", func(g *onnxgraph.Graph, rng *rand.Rand) (string, bool) {
 		return diffBits(runForm(g, false), runForm(g.Permute(rng), false)), true
 	}},
-	{"other names", func(g *randomgraph.Graph, rng *rand.Rand) (string, bool) {
+	{"other names", func(g *onnxgraph.Graph, rng *rand.Rand) (string, bool) {
 		return diffBits(runForm(g, false), runForm(g.Rename(rng), false)), true
 	}},
-	{"nothing fused", func(g *randomgraph.Graph, _ *rand.Rand) (string, bool) {
+	{"nothing fused", func(g *onnxgraph.Graph, _ *rand.Rand) (string, bool) {
 		all := g
 		for _, name := range g.Inner() {
 			all = all.AddOutput(name)
 		}
 		return diffBeyondTolerance(g, runForm(g, false), runForm(all, false)), true
 	}},
-	{"batch of two", func(g *randomgraph.Graph, rng *rand.Rand) (string, bool) {
+	{"batch of two", func(g *onnxgraph.Graph, rng *rand.Rand) (string, bool) {
 		two, second, ok := g.Rebatch(rng)
 		if !ok {
 			return "", false
@@ -86,7 +87,7 @@ type outcome struct {
 	err     error
 }
 
-func runForm(g *randomgraph.Graph, inMemory bool) outcome {
+func runForm(g *onnxgraph.Graph, inMemory bool) outcome {
 	results, err := Run(g.Encode(), graphInputs(g), inMemory)
 	return outcome{results, err}
 }
@@ -113,7 +114,7 @@ func firstValues(v []float64) []float64 { return v[:min(8, len(v))] }
 
 // diffBeyondTolerance returns the name of the first output that differs between a and b by more
 // than its tolerance, or "" if there is none.
-func diffBeyondTolerance(g *randomgraph.Graph, a, b outcome) string {
+func diffBeyondTolerance(g *onnxgraph.Graph, a, b outcome) string {
 	if a.err != nil || b.err != nil {
 		return diffBits(a, b)
 	}

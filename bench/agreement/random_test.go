@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"anesim/bench/onnxgraph"
 	"anesim/bench/randomgraph"
 	"anesim/bench/reference"
 )
@@ -21,7 +22,7 @@ var (
 )
 
 // graphInputs returns the inputs of a random graph by name.
-func graphInputs(g *randomgraph.Graph) map[string]*reference.Tensor {
+func graphInputs(g *onnxgraph.Graph) map[string]*reference.Tensor {
 	in := map[string]*reference.Tensor{}
 	for _, t := range g.Inputs {
 		in[t.Name] = &reference.Tensor{Type: t.Type, Dims: t.Dims, Data: t.Values}
@@ -31,7 +32,7 @@ func graphInputs(g *randomgraph.Graph) map[string]*reference.Tensor {
 
 // diffDefinition returns how the engine's results for g differ from those of package reference, or
 // "" if they agree.
-func diffDefinition(g *randomgraph.Graph) string {
+func diffDefinition(g *onnxgraph.Graph) string {
 	file := g.Encode()
 	n, err := Read(file, graphInputs(g))
 	if err != nil {
@@ -46,7 +47,7 @@ func diffDefinition(g *randomgraph.Graph) string {
 
 // checkDefinition computes g with package reference. It returns the error, or the name of an output
 // whose type or shape differs from the generator's declaration, or "" if there is neither.
-func checkDefinition(g *randomgraph.Graph) string {
+func checkDefinition(g *onnxgraph.Graph) string {
 	n, err := Read(g.Encode(), graphInputs(g))
 	if err != nil {
 		return err.Error()
@@ -61,7 +62,7 @@ func checkDefinition(g *randomgraph.Graph) string {
 
 // TestRandomGraphs compares random graphs with the definition of their operators.
 func TestRandomGraphs(t *testing.T) {
-	var seen randomgraph.Coverage
+	var seen onnxgraph.Coverage
 	failed, skipped := 0, map[string]int{}
 	for i := range uint64(*graphs) {
 		g := randomgraph.New(*seed+i, randomgraph.Options{MaxNodes: *nodes})
@@ -80,7 +81,7 @@ func TestRandomGraphs(t *testing.T) {
 		}
 		failed++
 		kind, _, _ := strings.Cut(what, ";")
-		small := g.Minimize(func(g *randomgraph.Graph) bool { return findGap(g) == "" && isSameKind(diffDefinition(g), kind) })
+		small := g.Minimize(func(g *onnxgraph.Graph) bool { return findGap(g) == "" && isSameKind(diffDefinition(g), kind) })
 		t.Errorf("seed %d: %s\n%s\nsmallest:\n%s\n%s", *seed+i, what, g, small, diffDefinition(small))
 		if *found != "" {
 			if err := small.Save(filepath.Join(*found, fmt.Sprint(*seed+i))); err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"anesim/bench/onnxgraph"
 	"anesim/bench/onnxruntime"
 	"anesim/bench/randomgraph"
 	"anesim/loader/network/onnx"
@@ -19,12 +20,12 @@ import (
 // region is smaller than the tensor along an axis whose size does not change. ONNX defines the same
 // coordinates for such an axis as for any other. onnxruntime copies its elements instead (seen in
 // graph 2711477, where it returns element 0 and the definition is the mean of elements 0 and 1).
-func cropsUnchangedAxis(g *randomgraph.Graph) bool {
-	return slices.ContainsFunc(g.Nodes, func(n *randomgraph.Node) bool {
-		if n.Op != "Resize" || !slices.ContainsFunc(n.Attributes, func(a randomgraph.Attribute) bool { return a.Text == "tf_crop_and_resize" }) {
+func cropsUnchangedAxis(g *onnxgraph.Graph) bool {
+	return slices.ContainsFunc(g.Nodes, func(n *onnxgraph.Node) bool {
+		if n.Op != "Resize" || !slices.ContainsFunc(n.Attributes, func(a onnxgraph.Attribute) bool { return a.Text == "tf_crop_and_resize" }) {
 			return false
 		}
-		i := slices.IndexFunc(g.Constants, func(c *randomgraph.Tensor) bool { return c.Name == n.Inputs[1] })
+		i := slices.IndexFunc(g.Constants, func(c *onnxgraph.Tensor) bool { return c.Name == n.Inputs[1] })
 		if i < 0 {
 			return false
 		}

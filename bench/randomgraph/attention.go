@@ -3,6 +3,7 @@ package randomgraph
 import (
 	"slices"
 
+	"anesim/bench/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
@@ -17,9 +18,9 @@ func addGate(b *builder, x string) bool {
 	n, c := v.Dims[0], v.Dims[1]
 	y := ""
 	if b.randomBool(70) {
-		y = b.addNode("GlobalAveragePool", []string{x}, v.withRange(v.Low, v.High).withDims(n, c, 1, 1))
+		y = b.addNode("GlobalAveragePool", []string{x}, v.WithRange(v.Low, v.High).WithDims(n, c, 1, 1))
 	} else {
-		y = b.addReduceNode("ReduceMean", x, v.withRange(v.Low, v.High).withDims(n, c, 1, 1), 1, 2, 3)
+		y = b.addReduceNode("ReduceMean", x, v.WithRange(v.Low, v.High).WithDims(n, c, 1, 1), 1, 2, 3)
 	}
 	middle := pickRandom(b, max(1, c/2), b.randomExtent(16))
 	if b.randomBool(50) {
@@ -29,7 +30,7 @@ func addGate(b *builder, x string) bool {
 		w = b.addWeights(middle, c, middle, 1, 1)
 		y = b.addNode("Conv", []string{y, w, b.addOffsets(c)}, b.describeProductSum(b.findValue(y), w, middle, []int{n, c, 1, 1}))
 	} else {
-		y = b.addNode("Flatten", []string{y}, b.findValue(y).withDims(n, c), newIntAttribute("axis", 1))
+		y = b.addNode("Flatten", []string{y}, b.findValue(y).WithDims(n, c), newIntAttribute("axis", 1))
 		w := b.addWeights(c, c, middle)
 		y = b.addNode("Gemm", []string{y, w, b.addOffsets(middle)}, b.describeProductSum(b.findValue(y), w, c, []int{n, middle}))
 		y = b.addNode("Relu", []string{y}, b.findValue(y))
@@ -37,14 +38,14 @@ func addGate(b *builder, x string) bool {
 			w = b.addWeights(middle, middle, c)
 			y = b.addNode("Gemm", []string{y, w, b.addOffsets(c)}, b.describeProductSum(b.findValue(y), w, middle, []int{n, c}))
 		}
-		y = b.addNode("Reshape", []string{y, b.addInts(n, c, 1, 1)}, b.findValue(y).withDims(n, c, 1, 1))
+		y = b.addNode("Reshape", []string{y, b.addInts(n, c, 1, 1)}, b.findValue(y).WithDims(n, c, 1, 1))
 	}
-	y = b.addNode(pickRandom(b, "Sigmoid", "HardSigmoid"), []string{y}, b.findValue(y).withRange(0, 1))
+	y = b.addNode(pickRandom(b, "Sigmoid", "HardSigmoid"), []string{y}, b.findValue(y).WithRange(0, 1))
 	in := []string{x, y}
 	if b.randomBool(40) {
 		slices.Reverse(in)
 	}
-	b.addNode("Mul", in, v.withRange(v.Low, v.High))
+	b.addNode("Mul", in, v.WithRange(v.Low, v.High))
 	return true
 }
 
@@ -64,7 +65,7 @@ func addGateTail(b *builder, x string) bool {
 		op = "MatMul" // Gemm requires an offset
 	}
 	y := b.addNode(op, []string{x, w}, b.describeProductSum(v, w, k, []int{n, c}))
-	y = b.addNode("Reshape", []string{y, b.addInts(n, c, 1, 1)}, b.findValue(y).withDims(n, c, 1, 1))
+	y = b.addNode("Reshape", []string{y, b.addInts(n, c, 1, 1)}, b.findValue(y).WithDims(n, c, 1, 1))
 	return addActivation(b, y)
 }
 
@@ -104,18 +105,18 @@ func addScaledAttention(b *builder, q, k, w string) string {
 	if before {
 		q = addScale(b, q, scale)
 	}
-	t := b.addNode("Transpose", []string{k}, b.findValue(k).withDims(kd...), newIntsAttribute("perm", perm...))
+	t := b.addNode("Transpose", []string{k}, b.findValue(k).WithDims(kd...), newIntsAttribute("perm", perm...))
 	dims := append(slices.Clone(v.Dims[:r-1]), kd[r-1])
-	s := b.addNode("MatMul", []string{q, t}, Value{Type: onnx.Float, Dims: dims, Low: -60, High: 60})
+	s := b.addNode("MatMul", []string{q, t}, onnxgraph.Value{Type: onnx.Float, Dims: dims, Low: -60, High: 60})
 	if !before {
 		s = addScale(b, s, scale)
 	}
 	if b.randomBool(35) {
 		s = addMask(b, s)
 	}
-	s = b.addNode("Softmax", []string{s}, b.findValue(s).withRange(0, 1), newIntAttribute("axis", b.maybeNegativeAxis(r-1, r)))
+	s = b.addNode("Softmax", []string{s}, b.findValue(s).WithRange(0, 1), newIntAttribute("axis", b.maybeNegativeAxis(r-1, r)))
 	u := b.findValue(w)
-	return b.addNode("MatMul", []string{s, w}, u.withRange(u.Low, u.High).withDims(append(slices.Clone(dims[:r-1]), u.Dims[r-1])...))
+	return b.addNode("MatMul", []string{s, w}, u.WithRange(u.Low, u.High).WithDims(append(slices.Clone(dims[:r-1]), u.Dims[r-1])...))
 }
 
 // addScale adds a Mul of x by the constant scale, or a Div by its reciprocal, and returns the name
@@ -123,7 +124,7 @@ func addScaledAttention(b *builder, q, k, w string) string {
 func addScale(b *builder, x, scale string) string {
 	v := b.findValue(x)
 	c := b.graph.Constant(scale)
-	out := v.withRange(v.Low*c.Values[0], v.High*c.Values[0])
+	out := v.WithRange(v.Low*c.Values[0], v.High*c.Values[0])
 	if b.randomBool(30) {
 		d := b.addConstant(onnx.Float, c.Dims, []float64{1 / c.Values[0]})
 		return b.addNode("Div", []string{x, d}, out)
@@ -151,7 +152,7 @@ func addMask(b *builder, s string) string {
 		}
 	}
 	m := b.addConstant(onnx.Float, pickRandom(b, []int{rows, columns}, append(shapeOfOnes(r-2), rows, columns)), values)
-	return b.addNode("Add", []string{s, m}, v.withRange(v.Low-10000, v.High))
+	return b.addNode("Add", []string{s, m}, v.WithRange(v.Low-10000, v.High))
 }
 
 // addMultiHeadAttention adds self-attention of x with several heads over a batch to the graph.
@@ -173,12 +174,12 @@ func addMultiHeadAttention(b *builder, x string) bool {
 		if b.randomBool(50) {
 			y = b.addNode("Add", []string{b.addOffsets(3 * width), y}, b.findValue(y))
 		}
-		part := b.findValue(y).withDims(n, rows, width)
+		part := b.findValue(y).WithDims(n, rows, width)
 		a := newIntAttribute("axis", b.maybeNegativeAxis(2, 3))
 		if b.graph.Opset < 13 {
-			parts = b.addNodeWithOutputs("Split", []string{y}, []Value{part, part, part}, a, newIntsAttribute("split", width, width, width))
+			parts = b.addNodeWithOutputs("Split", []string{y}, []onnxgraph.Value{part, part, part}, a, newIntsAttribute("split", width, width, width))
 		} else {
-			parts = b.addNodeWithOutputs("Split", []string{y, b.addInts(width, width, width)}, []Value{part, part, part}, a)
+			parts = b.addNodeWithOutputs("Split", []string{y, b.addInts(width, width, width)}, []onnxgraph.Value{part, part, part}, a)
 		}
 	} else {
 		for range 3 {
@@ -188,13 +189,13 @@ func addMultiHeadAttention(b *builder, x string) bool {
 	}
 	for i, p := range parts {
 		u := b.findValue(p)
-		p = b.addNode("Reshape", []string{p, b.addInts(n, rows, heads, size)}, u.withDims(n, rows, heads, size))
-		parts[i] = b.addNode("Transpose", []string{p}, u.withDims(n, heads, rows, size), newIntsAttribute("perm", 0, 2, 1, 3))
+		p = b.addNode("Reshape", []string{p, b.addInts(n, rows, heads, size)}, u.WithDims(n, rows, heads, size))
+		parts[i] = b.addNode("Transpose", []string{p}, u.WithDims(n, heads, rows, size), newIntsAttribute("perm", 0, 2, 1, 3))
 	}
 	y := addScaledAttention(b, parts[0], parts[1], parts[2])
 	u := b.findValue(y)
-	y = b.addNode("Transpose", []string{y}, u.withDims(n, rows, heads, size), newIntsAttribute("perm", 0, 2, 1, 3))
-	y = b.addNode("Reshape", []string{y, b.addInts(n, rows, width)}, u.withDims(n, rows, width))
+	y = b.addNode("Transpose", []string{y}, u.WithDims(n, rows, heads, size), newIntsAttribute("perm", 0, 2, 1, 3))
+	y = b.addNode("Reshape", []string{y, b.addInts(n, rows, width)}, u.WithDims(n, rows, width))
 	if b.randomBool(50) {
 		w := b.addWeights(width, width, columns)
 		b.addNode("MatMul", []string{y, w}, b.describeProductSum(b.findValue(y), w, width, []int{n, rows, columns}))
@@ -211,28 +212,28 @@ func addActivationParts(b *builder, x string) bool {
 		return false
 	}
 	scalar := func(f float64) string { return b.addConstant(onnx.Float, nil, []float64{float64(float32(f))}) }
-	out := v.withRange(-0.3, max(0, v.High))
+	out := v.WithRange(-0.3, max(0, v.High))
 	switch b.rng.IntN(4) {
 	case 0: // x * sigmoid(x)
-		s := b.addNode("Sigmoid", []string{x}, v.withRange(0, 1))
+		s := b.addNode("Sigmoid", []string{x}, v.WithRange(0, 1))
 		in := []string{x, s}
 		if b.randomBool(50) {
 			slices.Reverse(in)
 		}
 		b.addNode("Mul", in, out)
 	case 1: // x * hardsigmoid(x)
-		s := b.addNode("HardSigmoid", []string{x}, v.withRange(0, 1), newFloatAttribute("alpha", 1.0/6))
+		s := b.addNode("HardSigmoid", []string{x}, v.WithRange(0, 1), newFloatAttribute("alpha", 1.0/6))
 		b.addNode("Mul", []string{x, s}, out)
 	case 2: // x * (1 + erf(x/sqrt 2)) * 0.5
-		d := b.addNode("Div", []string{x, scalar(1.41421356)}, v.withRange(-m, m))
-		e := b.addNode("Erf", []string{d}, v.withRange(-1, 1))
-		a := b.addNode("Add", []string{e, scalar(1)}, v.withRange(0, 2))
-		y := b.addNode("Mul", []string{x, a}, v.withRange(-1, 2*m))
+		d := b.addNode("Div", []string{x, scalar(1.41421356)}, v.WithRange(-m, m))
+		e := b.addNode("Erf", []string{d}, v.WithRange(-1, 1))
+		a := b.addNode("Add", []string{e, scalar(1)}, v.WithRange(0, 2))
+		y := b.addNode("Mul", []string{x, a}, v.WithRange(-1, 2*m))
 		b.addNode("Mul", []string{y, scalar(0.5)}, out)
 	case 3: // x * relu6(x+3) / 6
-		a := b.addNode("Add", []string{x, scalar(3)}, v.withRange(v.Low+3, v.High+3))
-		c := addClipNode(b, a, scalar(0), scalar(6), v.withRange(0, 6))
-		y := b.addNode("Mul", []string{x, c}, v.withRange(-9, 6*m))
+		a := b.addNode("Add", []string{x, scalar(3)}, v.WithRange(v.Low+3, v.High+3))
+		c := addClipNode(b, a, scalar(0), scalar(6), v.WithRange(0, 6))
+		y := b.addNode("Mul", []string{x, c}, v.WithRange(-9, 6*m))
 		b.addNode("Div", []string{y, scalar(6)}, out)
 	}
 	return true
@@ -255,7 +256,7 @@ func addTransposeRoundTrip(b *builder, x string) bool {
 		back[p] = i
 	}
 	v := b.findValue(x)
-	y := b.addNode("Transpose", []string{x}, v.withDims(permuteDims(v.Dims, perm)...), newIntsAttribute("perm", perm...))
+	y := b.addNode("Transpose", []string{x}, v.WithDims(permuteDims(v.Dims, perm)...), newIntsAttribute("perm", perm...))
 	for range b.randomInt(1, 2) {
 		add := pickRandom(b, addActivation, addConstantOperand)
 		if !add(b, y) {
@@ -270,7 +271,7 @@ func addTransposeRoundTrip(b *builder, x string) bool {
 	if len(v.Dims) != n {
 		return false
 	}
-	b.addNode("Transpose", []string{y}, v.withDims(permuteDims(v.Dims, back)...), newIntsAttribute("perm", back...))
+	b.addNode("Transpose", []string{y}, v.WithDims(permuteDims(v.Dims, back)...), newIntsAttribute("perm", back...))
 	return true
 }
 
@@ -290,7 +291,7 @@ func addHeadProducts(b *builder, x string) bool {
 	}
 	y := b.names[len(b.names)-1]
 	dims := pickRandom(b, []int{heads, rows, size}, []int{rows, heads, size}, []int{heads, size, rows})
-	y = b.addNode("Reshape", []string{y, b.addInts(dims...)}, b.findValue(y).withDims(dims...))
+	y = b.addNode("Reshape", []string{y, b.addInts(dims...)}, b.findValue(y).WithDims(dims...))
 	n := b.randomExtent(20)
 	right := []int{dims[0], dims[2], n}
 	z := ""
@@ -311,7 +312,7 @@ func addReshapedProducts(b *builder, x string) bool {
 		return false
 	}
 	n, rows, k := v.Dims[0], v.Dims[1], v.Dims[2]
-	t := b.addNode("Transpose", []string{x}, v.withDims(n, k, rows), newIntsAttribute("perm", 0, 2, 1))
+	t := b.addNode("Transpose", []string{x}, v.WithDims(n, k, rows), newIntsAttribute("perm", 0, 2, 1))
 	if !b.addMatMul(x, t, k, []int{n, rows, rows}) {
 		return false
 	}
@@ -320,7 +321,7 @@ func addReshapedProducts(b *builder, x string) bool {
 	var parts []string
 	for _, name := range []string{y, x} {
 		width := b.tensorDims(name)[2]
-		m := b.addNode("Reshape", []string{name, b.addInts(n*rows, width)}, b.findValue(name).withDims(n*rows, width))
+		m := b.addNode("Reshape", []string{name, b.addInts(n*rows, width)}, b.findValue(name).WithDims(n*rows, width))
 		if !b.addMatMul(m, b.addWeights(width, width, columns), width, []int{n * rows, columns}) {
 			return false
 		}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"anesim/bench/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
@@ -14,7 +15,7 @@ import (
 // with random attributes.
 type builder struct {
 	rng     *rand.Rand
-	graph   *Graph
+	graph   *onnxgraph.Graph
 	extreme bool // allow magnitudes near the limits of fp16
 	tooNew  bool // the graph has an operator that its operator set lacks
 	names   []string
@@ -23,7 +24,7 @@ type builder struct {
 }
 
 func newBuilder(rng *rand.Rand, opset int) *builder {
-	return &builder{rng: rng, graph: &Graph{Opset: opset, Values: map[string]Value{}}, counts: map[byte]int{}}
+	return &builder{rng: rng, graph: &onnxgraph.Graph{Opset: opset, Values: map[string]onnxgraph.Value{}}, counts: map[byte]int{}}
 }
 
 // newName returns a new tensor name that begins with prefix.
@@ -41,9 +42,9 @@ func (b *builder) randomInt(low, high int) int { return low + b.rng.IntN(high-lo
 // pickRandom returns a random element of list.
 func pickRandom[T any](b *builder, list ...T) T { return list[b.rng.IntN(len(list))] }
 
-func (b *builder) findValue(name string) Value  { return b.graph.Values[name] }
-func (b *builder) tensorDims(name string) []int { return b.graph.Values[name].Dims }
-func (b *builder) tensorRank(name string) int   { return len(b.graph.Values[name].Dims) }
+func (b *builder) findValue(name string) onnxgraph.Value { return b.graph.Values[name] }
+func (b *builder) tensorDims(name string) []int          { return b.graph.Values[name].Dims }
+func (b *builder) tensorRank(name string) int            { return len(b.graph.Values[name].Dims) }
 
 // tensorMagnitude returns the largest absolute value that the elements of a tensor are expected to
 // have.
@@ -52,32 +53,20 @@ func (b *builder) tensorMagnitude(name string) float64 {
 	return max(math.Abs(v.Low), math.Abs(v.High))
 }
 
-// withDims returns v with another shape.
-func (v Value) withDims(dims ...int) Value {
-	v.Dims = dims
-	return v
-}
-
-// withRange returns the description of a float32 tensor with the shape of v, whose elements are
-// inexact and range from low to high.
-func (v Value) withRange(low, high float64) Value {
-	return Value{Type: onnx.Float, Dims: v.Dims, Low: low, High: high}
-}
-
 // addNode adds a node with the given inputs and one output, and returns the name of the output,
 // which out describes. It treats the attributes as addNodeWithOutputs does.
-func (b *builder) addNode(op string, inputs []string, out Value, attributes ...Attribute) string {
-	return b.addNodeWithOutputs(op, inputs, []Value{out}, attributes...)[0]
+func (b *builder) addNode(op string, inputs []string, out onnxgraph.Value, attributes ...onnxgraph.Attribute) string {
+	return b.addNodeWithOutputs(op, inputs, []onnxgraph.Value{out}, attributes...)[0]
 }
 
 // addNodeWithOutputs adds a node with several outputs and returns their names. At random, it leaves
 // out half of the attributes that have their default value. If the graph's operator set lacks the
 // operator, it sets b.tooNew.
-func (b *builder) addNodeWithOutputs(op string, inputs []string, out []Value, attributes ...Attribute) []string {
+func (b *builder) addNodeWithOutputs(op string, inputs []string, out []onnxgraph.Value, attributes ...onnxgraph.Attribute) []string {
 	b.tooNew = b.tooNew || b.graph.Opset < introduced[op]
-	n := &Node{Op: op, Inputs: inputs}
+	n := &onnxgraph.Node{Op: op, Inputs: inputs}
 	for _, a := range attributes {
-		if !isDefaultAttribute(op, a, b.graph.Opset) || b.randomBool(50) {
+		if !a.IsDefault(op, b.graph.Opset) || b.randomBool(50) {
 			n.Attributes = append(n.Attributes, a)
 		}
 	}
@@ -96,29 +85,19 @@ func (b *builder) addNodeWithOutputs(op string, inputs []string, out []Value, at
 // 1/64 from -4 to 4, which fp16 represents exactly.
 func (b *builder) addInput(dims ...int) string {
 	prefix := byte('x')
-	t := &Tensor{Name: b.newName(prefix), Type: onnx.Float, Dims: slices.Clone(dims)}
-	t.Values = randomMultiples(b.rng, countElements(dims), -256, 256, 64)
+	t := &onnxgraph.Tensor{Name: b.newName(prefix), Type: onnx.Float, Dims: slices.Clone(dims)}
+	t.Values = onnxgraph.RandomMultiples(b.rng, onnxgraph.CountElements(dims), -256, 256, 64)
 	b.graph.Inputs = append(b.graph.Inputs, t)
-	b.graph.Values[t.Name] = Value{Type: onnx.Float, Dims: t.Dims, Low: -4, High: 4, Exact: true}
+	b.graph.Values[t.Name] = onnxgraph.Value{Type: onnx.Float, Dims: t.Dims, Low: -4, High: 4, Exact: true}
 	b.names = append(b.names, t.Name)
 	return t.Name
 }
 
-// randomMultiples returns n random multiples of 1/unit from low/unit to high/unit. The unit must be
-// a power of two, so that the values are the same on every machine.
-func randomMultiples(rng *rand.Rand, n, low, high int, unit float64) []float64 {
-	values := make([]float64, n)
-	for i := range values {
-		values[i] = float64(low+rng.IntN(high-low+1)) / unit
-	}
-	return values
-}
-
 // addConstant adds a constant with the given type, shape and values, and returns its name.
 func (b *builder) addConstant(t onnx.DataType, dims []int, values []float64) string {
-	c := &Tensor{Name: b.newName('c'), Type: t, Dims: slices.Clone(dims), Values: values, Form: pickRandom(b, RawForm, RawForm, TypedForm, NodeForm)}
+	c := &onnxgraph.Tensor{Name: b.newName('c'), Type: t, Dims: slices.Clone(dims), Values: values, Form: pickRandom(b, onnxgraph.RawForm, onnxgraph.RawForm, onnxgraph.TypedForm, onnxgraph.NodeForm)}
 	b.graph.Constants = append(b.graph.Constants, c)
-	v := Value{Type: t, Dims: c.Dims, Exact: true}
+	v := onnxgraph.Value{Type: t, Dims: c.Dims, Exact: true}
 	if len(values) > 0 {
 		v.Low, v.High = slices.Min(values), slices.Max(values)
 	}
@@ -156,14 +135,14 @@ func (b *builder) addWeights(k int, dims ...int) string {
 	for n := k; n > 1; n /= 4 {
 		unit *= 2
 	}
-	return b.addConstant(onnx.Float, dims, randomMultiples(b.rng, countElements(dims), -64, 64, unit))
+	return b.addConstant(onnx.Float, dims, onnxgraph.RandomMultiples(b.rng, onnxgraph.CountElements(dims), -64, 64, unit))
 }
 
 // addScales adds a constant of shape dims that serves as a factor or divisor, and returns its name.
 // The magnitudes of its values are between 0.5 and 2. Its values are all positive or have both
 // signs.
 func (b *builder) addScales(dims ...int) string {
-	values := randomMultiples(b.rng, countElements(dims), 32, 128, 64)
+	values := onnxgraph.RandomMultiples(b.rng, onnxgraph.CountElements(dims), 32, 128, 64)
 	if b.randomBool(40) {
 		for i := range values {
 			if b.randomBool(50) {
@@ -177,13 +156,13 @@ func (b *builder) addScales(dims ...int) string {
 // addOffsets adds a constant of shape dims, for use as an addend, and returns its name. Its values
 // are between -2 and 2.
 func (b *builder) addOffsets(dims ...int) string {
-	return b.addConstant(onnx.Float, dims, randomMultiples(b.rng, countElements(dims), -128, 128, 64))
+	return b.addConstant(onnx.Float, dims, onnxgraph.RandomMultiples(b.rng, onnxgraph.CountElements(dims), -128, 128, 64))
 }
 
 // addPositiveConstant adds a constant of shape dims with values from 0.5 to 2, and returns its
 // name.
 func (b *builder) addPositiveConstant(dims ...int) string {
-	return b.addConstant(onnx.Float, dims, randomMultiples(b.rng, countElements(dims), 32, 128, 64))
+	return b.addConstant(onnx.Float, dims, onnxgraph.RandomMultiples(b.rng, onnxgraph.CountElements(dims), 32, 128, 64))
 }
 
 // randomAxis returns a random axis of a tensor of the given rank.
@@ -200,7 +179,7 @@ func (b *builder) maybeNegativeAxis(axis, rank int) int {
 
 // findOtherTensor returns the name of a random tensor other than x for which matches returns true,
 // or "" if there is none.
-func (b *builder) findOtherTensor(x string, matches func(Value) bool) string {
+func (b *builder) findOtherTensor(x string, matches func(onnxgraph.Value) bool) string {
 	var found []string
 	for _, name := range b.names {
 		if name != x && matches(b.findValue(name)) {
@@ -213,20 +192,20 @@ func (b *builder) findOtherTensor(x string, matches func(Value) bool) string {
 	return pickRandom(b, found...)
 }
 
-func newIntAttribute(name string, v int) Attribute {
-	return Attribute{Name: name, Kind: IntKind, Int: v}
+func newIntAttribute(name string, v int) onnxgraph.Attribute {
+	return onnxgraph.Attribute{Name: name, Kind: onnxgraph.IntKind, Int: v}
 }
 
-func newIntsAttribute(name string, v ...int) Attribute {
-	return Attribute{Name: name, Kind: IntsKind, Ints: slices.Clone(v)}
+func newIntsAttribute(name string, v ...int) onnxgraph.Attribute {
+	return onnxgraph.Attribute{Name: name, Kind: onnxgraph.IntsKind, Ints: slices.Clone(v)}
 }
 
-func newFloatAttribute(name string, v float32) Attribute {
-	return Attribute{Name: name, Kind: FloatKind, Float: v}
+func newFloatAttribute(name string, v float32) onnxgraph.Attribute {
+	return onnxgraph.Attribute{Name: name, Kind: onnxgraph.FloatKind, Float: v}
 }
 
-func newTextAttribute(name, v string) Attribute {
-	return Attribute{Name: name, Kind: TextKind, Text: v}
+func newTextAttribute(name, v string) onnxgraph.Attribute {
+	return onnxgraph.Attribute{Name: name, Kind: onnxgraph.TextKind, Text: v}
 }
 
 // randomExtent returns a random extent of at most limit. Odd extents and extents near the
@@ -280,5 +259,5 @@ func broadcastDims(x, y []int) (dims []int, ok bool) {
 		}
 		dims[i] = max(p, q)
 	}
-	return dims, countElements(dims) <= maxElements
+	return dims, onnxgraph.CountElements(dims) <= maxElements
 }

@@ -3,6 +3,7 @@ package randomgraph
 import (
 	"slices"
 
+	"anesim/bench/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
@@ -37,8 +38,8 @@ func addComputedConv(b *builder, x string) bool {
 	out := group * b.randomInt(1, 4)
 	dims := append([]int{v.Dims[0], out}, w.extent...)
 	shape := append([]int{out, c / group}, w.kernel...)
-	k := countElements(shape[1:])
-	if countElements(w.kernel) > 30 || countElements(dims) > maxElements || countElements(dims)*k > maxProducts || countElements(shape) > maxElements {
+	k := onnxgraph.CountElements(shape[1:])
+	if onnxgraph.CountElements(w.kernel) > 30 || onnxgraph.CountElements(dims) > maxElements || onnxgraph.CountElements(dims)*k > maxProducts || onnxgraph.CountElements(shape) > maxElements {
 		return false
 	}
 	if b.randomBool(30) {
@@ -79,8 +80,8 @@ func addComputedConvTranspose(b *builder, x string) bool {
 		shape, dims = append(shape, k), append(dims, full-p-q)
 		stride, dilation, begin, end = append(stride, s), append(dilation, d), append(begin, p), append(end, q)
 	}
-	k := c / group * countElements(shape[2:])
-	if countElements(dims) > maxElements || countElements(dims)*k > maxProducts || countElements(shape) > maxElements {
+	k := c / group * onnxgraph.CountElements(shape[2:])
+	if onnxgraph.CountElements(dims) > maxElements || onnxgraph.CountElements(dims)*k > maxProducts || onnxgraph.CountElements(shape) > maxElements {
 		return false
 	}
 	weights := ""
@@ -114,7 +115,7 @@ func addComputedBatchNormalization(b *builder, x string) bool {
 		in[b.randomInt(1, 3)] = b.addInput(channels)
 	}
 	m := (b.tensorMagnitude(x)+4)*6 + 4
-	b.addNode("BatchNormalization", in, v.withRange(-m, m), newFloatAttribute("epsilon", pickRandom(b, float32(1e-5), 1e-3)))
+	b.addNode("BatchNormalization", in, v.WithRange(-m, m), newFloatAttribute("epsilon", pickRandom(b, float32(1e-5), 1e-3)))
 	return true
 }
 
@@ -143,23 +144,23 @@ func addLengthNormalization(b *builder, x string) bool {
 		if n != 4 {
 			return false
 		}
-		b.addNode(op, []string{x}, v.withRange(-8, 8), newIntAttribute("size", pickRandom(b, 1, 3, 5)), newFloatAttribute("alpha", pickRandom(b, float32(1e-4), 0.125)),
+		b.addNode(op, []string{x}, v.WithRange(-8, 8), newIntAttribute("size", pickRandom(b, 1, 3, 5)), newFloatAttribute("alpha", pickRandom(b, float32(1e-4), 0.125)),
 			newFloatAttribute("beta", pickRandom(b, float32(0.75), 0.5)), newFloatAttribute("bias", pickRandom(b, float32(1), 2)))
 	case "LpNormalization":
 		if !v.Exact || v.Low >= 0 {
 			return false
 		}
-		b.addNode(op, []string{x}, v.withRange(-1, 1), newIntAttribute("axis", b.maybeNegativeAxis(b.randomAxis(n), n)), newIntAttribute("p", b.randomInt(1, 2)))
+		b.addNode(op, []string{x}, v.WithRange(-1, 1), newIntAttribute("axis", b.maybeNegativeAxis(b.randomAxis(n), n)), newIntAttribute("p", b.randomInt(1, 2)))
 	case "MeanVarianceNormalization":
 		axes := b.rng.Perm(n)[:b.randomInt(1, n)]
 		count := 1
 		for _, a := range axes {
 			count *= v.Dims[a]
 		}
-		if findTensor(b.graph.Inputs, x) == nil || count < 16 {
+		if b.graph.Input(x) == nil || count < 16 {
 			return false
 		}
-		b.addNode(op, []string{x}, v.withRange(-8, 8), newIntsAttribute("axes", axes...))
+		b.addNode(op, []string{x}, v.WithRange(-8, 8), newIntsAttribute("axes", axes...))
 	case "GroupNormalization":
 		if n < 3 || b.graph.Opset < 18 {
 			return false
@@ -169,13 +170,13 @@ func addLengthNormalization(b *builder, x string) bool {
 		if b.graph.Opset >= 21 {
 			size = v.Dims[1]
 		}
-		b.addNode(op, []string{x, b.addScales(size), b.addOffsets(size)}, v.withRange(-20, 20), newIntAttribute("num_groups", groups), newFloatAttribute("epsilon", 0.0625))
+		b.addNode(op, []string{x, b.addScales(size), b.addOffsets(size)}, v.WithRange(-20, 20), newIntAttribute("num_groups", groups), newFloatAttribute("epsilon", 0.0625))
 	case "GlobalLpPool":
-		count := countElements(v.Dims[2:])
+		count := onnxgraph.CountElements(v.Dims[2:])
 		if n < 3 || b.tensorMagnitude(x)*b.tensorMagnitude(x)*float64(count) > 2000 {
 			return false
 		}
-		b.addNode(op, []string{x}, Value{Type: onnx.Float, Dims: append(slices.Clone(v.Dims[:2]), shapeOfOnes(n-2)...), High: b.tensorMagnitude(x) * float64(count)}, newIntAttribute("p", b.randomInt(1, 2)))
+		b.addNode(op, []string{x}, onnxgraph.Value{Type: onnx.Float, Dims: append(slices.Clone(v.Dims[:2]), shapeOfOnes(n-2)...), High: b.tensorMagnitude(x) * float64(count)}, newIntAttribute("p", b.randomInt(1, 2)))
 	}
 	return true
 }

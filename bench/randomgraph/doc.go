@@ -1,10 +1,6 @@
 // Package randomgraph makes random ONNX graphs.
 //
-//	seed --New--> Graph --Encode--> ONNX file
-//	                |  Permute, Rename, AddOutput, Rebatch: the same values in another form
-//	                |  Minimize: a smaller graph that still fails
-//	                v
-//	            Coverage: the pairs and triples of operators that were seen
+//	seed --New--> onnxgraph.Graph --Encode--> ONNX file
 //
 // A graph grows from one input by random choices. Each choice is a function that reads one
 // tensor, picks its other operands among the tensors that exist, and adds one node or a

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"anesim/bench/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
@@ -30,11 +31,11 @@ func addActivation(b *builder, x string) bool {
 		v.Low, v.High = max(0, v.Low), max(0, v.High)
 		b.addNode(op, []string{x}, v)
 	case "LeakyRelu", "Elu":
-		b.addNode(op, []string{x}, v.withRange(-m, max(v.High, 0)), newFloatAttribute("alpha", pickRandom(b, float32(0.01), 0.01, 0.1, 0.25, 0.5, 1)))
+		b.addNode(op, []string{x}, v.WithRange(-m, max(v.High, 0)), newFloatAttribute("alpha", pickRandom(b, float32(0.01), 0.01, 0.1, 0.25, 0.5, 1)))
 	case "Celu":
-		b.addNode(op, []string{x}, v.withRange(-2, max(v.High, 0)), newFloatAttribute("alpha", pickRandom(b, float32(1), 0.5, 2)))
+		b.addNode(op, []string{x}, v.WithRange(-2, max(v.High, 0)), newFloatAttribute("alpha", pickRandom(b, float32(1), 0.5, 2)))
 	case "Mish":
-		b.addNode(op, []string{x}, v.withRange(-0.4, max(v.High, 0)))
+		b.addNode(op, []string{x}, v.WithRange(-0.4, max(v.High, 0)))
 	case "ThresholdedRelu":
 		if !v.Exact {
 			return false // it jumps
@@ -46,22 +47,22 @@ func addActivation(b *builder, x string) bool {
 	case "PRelu":
 		return addPRelu(b, x)
 	case "Sigmoid":
-		b.addNode(op, []string{x}, v.withRange(0, 1))
+		b.addNode(op, []string{x}, v.WithRange(0, 1))
 	case "HardSigmoid":
-		b.addNode(op, []string{x}, v.withRange(0, 1), newFloatAttribute("alpha", pickRandom(b, float32(0.2), 0.2, 1.0/6, 0.5)), newFloatAttribute("beta", pickRandom(b, float32(0.5), 0.5, 0.25)))
+		b.addNode(op, []string{x}, v.WithRange(0, 1), newFloatAttribute("alpha", pickRandom(b, float32(0.2), 0.2, 1.0/6, 0.5)), newFloatAttribute("beta", pickRandom(b, float32(0.5), 0.5, 0.25)))
 	case "Tanh", "Erf", "Softsign", "Cos", "Sin":
 		if op == "Sin" && m > 32 {
 			return false
 		}
-		b.addNode(op, []string{x}, v.withRange(-1, 1))
+		b.addNode(op, []string{x}, v.WithRange(-1, 1))
 	case "Gelu":
 		addGelu(b, x)
 	case "HardSwish":
-		b.addNode(op, []string{x}, v.withRange(-0.4, max(0, v.High)))
+		b.addNode(op, []string{x}, v.WithRange(-0.4, max(0, v.High)))
 	case "Selu":
-		b.addNode(op, []string{x}, v.withRange(-2, 1.1*max(0, v.High)))
+		b.addNode(op, []string{x}, v.WithRange(-2, 1.1*max(0, v.High)))
 	case "Softplus":
-		b.addNode(op, []string{x}, v.withRange(0, max(0, v.High)+1))
+		b.addNode(op, []string{x}, v.WithRange(0, max(0, v.High)+1))
 	case "Clip", "Min", "Max":
 		if op != "Clip" && b.randomBool(25) {
 			return addVariadicOperator(b, op, x)
@@ -85,7 +86,7 @@ func addActivation(b *builder, x string) bool {
 // sometimes in the standard domain.
 func addGelu(b *builder, x string) {
 	v := b.findValue(x)
-	out := v.withRange(-0.2, max(0, v.High))
+	out := v.WithRange(-0.2, max(0, v.High))
 	if b.graph.Opset >= 20 && b.randomBool(50) {
 		b.addNode("Gelu", []string{x}, out, newTextAttribute("approximate", pickRandom(b, "none", "tanh")))
 		return
@@ -97,7 +98,7 @@ func addGelu(b *builder, x string) {
 // addDropout adds a Dropout of x, which inference ignores, to the graph. The ratio is an attribute
 // before operator set 12 and an input since.
 func addDropout(b *builder, x string) {
-	in, a := []string{x}, []Attribute(nil)
+	in, a := []string{x}, []onnxgraph.Attribute(nil)
 	switch {
 	case b.graph.Opset < 12 && b.randomBool(50):
 		a = append(a, newFloatAttribute("ratio", 0.25))
@@ -116,7 +117,7 @@ func addVariadicOperator(b *builder, op, x string) bool {
 	in := []string{x}
 	v := b.findValue(x)
 	for range b.rng.IntN(3) {
-		y := b.findOtherTensor(x, func(u Value) bool {
+		y := b.findOtherTensor(x, func(u onnxgraph.Value) bool {
 			_, ok := broadcastDims(v.Dims, u.Dims)
 			return ok && u.Type == onnx.Float
 		})
@@ -193,9 +194,9 @@ func addClip(b *builder, x, op string) {
 
 // addClipNode adds a Clip of x between two scalar constants and returns the name of the result. A
 // bound of "" is left out. Before operator set 11 the bounds are attributes.
-func addClipNode(b *builder, x, low, high string, out Value) string {
+func addClipNode(b *builder, x, low, high string, out onnxgraph.Value) string {
 	if b.graph.Opset < 11 {
-		var a []Attribute
+		var a []onnxgraph.Attribute
 		if low != "" {
 			a = append(a, newFloatAttribute("min", float32(b.graph.Constant(low).Values[0])))
 		}
@@ -226,9 +227,9 @@ func addPRelu(b *builder, x string) bool {
 	if n := len(v.Dims); n == 0 {
 		return false
 	}
-	slope := b.addConstant(onnx.Float, dims, randomMultiples(b.rng, countElements(dims), -32, 64, 128))
+	slope := b.addConstant(onnx.Float, dims, onnxgraph.RandomMultiples(b.rng, onnxgraph.CountElements(dims), -32, 64, 128))
 	m := b.tensorMagnitude(x)
-	b.addNode("PRelu", []string{x, slope}, v.withRange(-m, m))
+	b.addNode("PRelu", []string{x, slope}, v.WithRange(-m, m))
 	return true
 }
 
@@ -332,13 +333,13 @@ func addLargeScale(b *builder, x, op string, dims, out []int) bool {
 	if op == "Div" {
 		factor = 1 / factor
 	}
-	values := randomMultiples(b.rng, countElements(dims), 64, 256, 128)
+	values := onnxgraph.RandomMultiples(b.rng, onnxgraph.CountElements(dims), 64, 256, 128)
 	for i := range values {
 		values[i] = float64(float32(values[i] * factor))
 	}
 	c := b.addConstant(onnx.Float, dims, values)
 	m := b.tensorMagnitude(x) * 2 * math.Pow10(power)
-	b.addNode(op, []string{x, c}, Value{Type: onnx.Float, Dims: out, Low: -m, High: m})
+	b.addNode(op, []string{x, c}, onnxgraph.Value{Type: onnx.Float, Dims: out, Low: -m, High: m})
 	return true
 }
 
@@ -353,7 +354,7 @@ func (b *builder) isSafeDivisor(x string) bool {
 // if the result might be too large, or if y is a divisor that might be near zero.
 func (b *builder) addBinaryOperator(op, x, y string, dims []int) bool {
 	p, q := b.findValue(x), b.findValue(y)
-	v := Value{Type: p.Type, Dims: dims}
+	v := onnxgraph.Value{Type: p.Type, Dims: dims}
 	same := x == y
 	switch op {
 	case "Add":
@@ -402,7 +403,7 @@ func addTwoInputOperator(b *builder, x string) bool {
 	case k < 20:
 		y = x
 	case k < 70:
-		y = b.findOtherTensor(x, func(v Value) bool {
+		y = b.findOtherTensor(x, func(v onnxgraph.Value) bool {
 			_, ok := broadcastDims(b.tensorDims(x), v.Dims)
 			return ok && v.Type == onnx.Float
 		})
@@ -448,7 +449,7 @@ func makePositive(b *builder, x string) string {
 	c := b.addConstant(onnx.Float, pickRandom(b, []int{}, []int{1}), []float64{pickRandom(b, 0.5, 1, 1.5)})
 	v = b.findValue(x)
 	out, _ := broadcastDims(v.Dims, b.tensorDims(c))
-	return b.addNode("Add", []string{x, c}, Value{Type: onnx.Float, Dims: out, Low: v.Low + 0.5, High: v.High + 1.5})
+	return b.addNode("Add", []string{x, c}, onnxgraph.Value{Type: onnx.Float, Dims: out, Low: v.Low + 0.5, High: v.High + 1.5})
 }
 
 // addLimitedFunction adds an Exp, Log, Sqrt, Reciprocal or Pow of x to the graph. If the function
@@ -462,7 +463,7 @@ func addLimitedFunction(b *builder, x string) bool {
 		if v.High > 5 || v.Low < -16 {
 			return false
 		}
-		b.addNode(op, []string{x}, v.withRange(0, 150))
+		b.addNode(op, []string{x}, v.WithRange(0, 150))
 		return true
 	case "Pow":
 		if b.tensorMagnitude(x) > 9 {
@@ -480,7 +481,7 @@ func addLimitedFunction(b *builder, x string) bool {
 		}
 		c := b.addNumber(power)
 		d, _ := broadcastDims(v.Dims, b.tensorDims(c))
-		b.addNode(op, []string{x, c}, Value{Type: onnx.Float, Dims: d, Low: low, High: high})
+		b.addNode(op, []string{x, c}, onnxgraph.Value{Type: onnx.Float, Dims: d, Low: low, High: high})
 		return true
 	}
 	if v.Low < 0.24 {
@@ -489,11 +490,11 @@ func addLimitedFunction(b *builder, x string) bool {
 	}
 	switch op {
 	case "Log":
-		b.addNode(op, []string{x}, v.withRange(-1.5, 7))
+		b.addNode(op, []string{x}, v.WithRange(-1.5, 7))
 	case "Sqrt":
-		b.addNode(op, []string{x}, v.withRange(math.Sqrt(v.Low), math.Sqrt(v.High)))
+		b.addNode(op, []string{x}, v.WithRange(math.Sqrt(v.Low), math.Sqrt(v.High)))
 	case "Reciprocal":
-		b.addNode(op, []string{x}, v.withRange(1/v.High, 1/v.Low))
+		b.addNode(op, []string{x}, v.WithRange(1/v.High, 1/v.Low))
 	}
 	return true
 }
@@ -519,6 +520,6 @@ func addBatchNormalization(b *builder, x string) bool {
 	if m > maxMagnitude {
 		return false
 	}
-	b.addNode("BatchNormalization", in, v.withRange(-m, m), newFloatAttribute("epsilon", pickRandom(b, float32(1e-5), 1e-3)))
+	b.addNode("BatchNormalization", in, v.WithRange(-m, m), newFloatAttribute("epsilon", pickRandom(b, float32(1e-5), 1e-3)))
 	return true
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"anesim/bench/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
@@ -25,7 +26,7 @@ type Options struct {
 }
 
 // New returns a random graph. The same seed and options give the same graph on every machine.
-func New(seed uint64, o Options) *Graph {
+func New(seed uint64, o Options) *onnxgraph.Graph {
 	g := Generate(rand.New(rand.NewPCG(seed, 0)), o)
 	g.Seed = fmt.Sprint(seed)
 	return g
@@ -64,7 +65,7 @@ var fusableOperators = []string{"Conv", "ConvTranspose", "Gemm", "MatMul", "Aver
 var viewOperators = []string{"Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze"}
 
 // Generate returns a random graph that is valid ONNX, with choices drawn from rng.
-func Generate(rng *rand.Rand, o Options) *Graph {
+func Generate(rng *rand.Rand, o Options) *onnxgraph.Graph {
 	o.MinNodes, o.MaxNodes = cmp.Or(o.MinNodes, 2), cmp.Or(o.MaxNodes, 8)
 	for {
 		if g := tryGenerate(rng, o); g != nil {
@@ -77,7 +78,7 @@ func Generate(rng *rand.Rand, o Options) *Graph {
 var opsets = []int{17, 17, 17, 17, 17, 17, 17, 17, 17, 9, 11, 11, 12, 13, 13, 15, 18, 20, 21, 22}
 
 // tryGenerate returns a random graph, or nil if it has fewer than o.MinNodes nodes.
-func tryGenerate(rng *rand.Rand, o Options) *Graph {
+func tryGenerate(rng *rand.Rand, o Options) *onnxgraph.Graph {
 	opset := o.Opset
 	if opset == 0 {
 		opset = opsets[rng.IntN(len(opsets))]
@@ -116,7 +117,7 @@ func (b *builder) chooseStartTensor(first string) string {
 func (b *builder) tryRandomNodes(x string) {
 	v := b.findValue(x)
 	nodes, inputs, made := len(b.graph.Nodes), len(b.graph.Inputs), len(b.names)
-	if countElements(v.Dims) == 0 || len(v.Dims) > 5 {
+	if onnxgraph.CountElements(v.Dims) == 0 || len(v.Dims) > 5 {
 		return
 	}
 	add := b.chooseOperator(x)
@@ -140,7 +141,7 @@ func (b *builder) chooseOperator(x string) func(*builder, string) bool {
 		return addViewOperator
 	}
 	table := choices
-	if i, ok := b.graph.indexProducers()[x]; ok {
+	if i, ok := b.graph.IndexProducers()[x]; ok {
 		n := b.graph.Nodes[i]
 		switch {
 		case slices.Contains(fusableOperators, n.Op) && b.randomBool(70):

@@ -3,6 +3,7 @@ package randomgraph
 import (
 	"slices"
 
+	"anesim/bench/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
@@ -27,7 +28,7 @@ func addHostOperator(b *builder, x string) bool {
 			return false
 		}
 		at := b.addConstant(pickRandom(b, onnx.Int64, onnx.Int32), nil, []float64{float64(axis)})
-		b.addNode("CumSum", []string{x, at}, v.withRange(min(0, v.Low*k), max(0, v.High*k)), newIntAttribute("exclusive", b.rng.IntN(2)), newIntAttribute("reverse", b.rng.IntN(2)))
+		b.addNode("CumSum", []string{x, at}, v.WithRange(min(0, v.Low*k), max(0, v.High*k)), newIntAttribute("exclusive", b.rng.IntN(2)), newIntAttribute("reverse", b.rng.IntN(2)))
 	case "Resize":
 		return addResize(b, x)
 	case "GridSample":
@@ -36,11 +37,11 @@ func addHostOperator(b *builder, x string) bool {
 		axis := b.randomAxis(n)
 		dims := slices.Clone(v.Dims)
 		dims[axis] = b.randomInt(1, 4)
-		if countElements(dims) > maxElements {
+		if onnxgraph.CountElements(dims) > maxElements {
 			return false
 		}
-		at := b.addConstant(onnx.Int64, dims, randomMultiples(b.rng, countElements(dims), 0, v.Dims[axis]-1, 1))
-		b.addNode("GatherElements", []string{x, at}, v.withDims(dims...), newIntAttribute("axis", axis))
+		at := b.addConstant(onnx.Int64, dims, onnxgraph.RandomMultiples(b.rng, onnxgraph.CountElements(dims), 0, v.Dims[axis]-1, 1))
+		b.addNode("GatherElements", []string{x, at}, v.WithDims(dims...), newIntAttribute("axis", axis))
 	case "Trilu":
 		if n < 2 {
 			return false
@@ -55,7 +56,7 @@ func addHostOperator(b *builder, x string) bool {
 		}
 		c := b.addNumber(2)
 		d, _ := broadcastDims(v.Dims, b.tensorDims(c))
-		b.addNode("Mod", []string{x, c}, Value{Type: onnx.Float, Dims: d, Low: -2, High: 2, Exact: true}, newIntAttribute("fmod", 1))
+		b.addNode("Mod", []string{x, c}, onnxgraph.Value{Type: onnx.Float, Dims: d, Low: -2, High: 2, Exact: true}, newIntAttribute("fmod", 1))
 	}
 	return true
 }
@@ -72,11 +73,11 @@ func addGatherND(b *builder, x string) {
 			indices = append(indices, float64(b.rng.IntN(d)))
 		}
 	}
-	var a []Attribute
+	var a []onnxgraph.Attribute
 	if b.graph.Opset >= 12 {
 		a = append(a, newIntAttribute("batch_dims", 0))
 	}
-	b.addNode("GatherND", []string{x, b.addConstant(onnx.Int64, []int{count, depth}, indices)}, v.withDims(append([]int{count}, v.Dims[depth:]...)...), a...)
+	b.addNode("GatherND", []string{x, b.addConstant(onnx.Int64, []int{count, depth}, indices)}, v.WithDims(append([]int{count}, v.Dims[depth:]...)...), a...)
 }
 
 // addGridSample adds a GridSample of x at random constant coordinates from -1 to 1. It returns
@@ -91,8 +92,8 @@ func addGridSample(b *builder, x string) bool {
 	if b.graph.Opset >= 20 {
 		mode = "linear"
 	}
-	grid := b.addConstant(onnx.Float, []int{v.Dims[0], h, w, 2}, randomMultiples(b.rng, v.Dims[0]*h*w*2, -64, 64, 64))
-	b.addNode("GridSample", []string{x, grid}, v.withRange(min(0, v.Low), max(0, v.High)).withDims(v.Dims[0], v.Dims[1], h, w), newTextAttribute("mode", mode), newTextAttribute("padding_mode", pickRandom(b, "zeros", "border")), newIntAttribute("align_corners", b.rng.IntN(2)))
+	grid := b.addConstant(onnx.Float, []int{v.Dims[0], h, w, 2}, onnxgraph.RandomMultiples(b.rng, v.Dims[0]*h*w*2, -64, 64, 64))
+	b.addNode("GridSample", []string{x, grid}, v.WithRange(min(0, v.Low), max(0, v.High)).WithDims(v.Dims[0], v.Dims[1], h, w), newTextAttribute("mode", mode), newTextAttribute("padding_mode", pickRandom(b, "zeros", "border")), newIntAttribute("align_corners", b.rng.IntN(2)))
 	return true
 }
 
@@ -113,7 +114,7 @@ func addScatter(b *builder, x string) bool {
 		b.addNode("ScatterND", []string{x, b.addConstant(onnx.Int64, []int{len(rows), 1}, at), updates}, v)
 		return true
 	}
-	at := make([]float64, countElements(dims))
+	at := make([]float64, onnxgraph.CountElements(dims))
 	for i := range at {
 		at[i] = float64(rows[i/(len(at)/len(rows))])
 	}
@@ -149,7 +150,7 @@ func addEinsum(b *builder, x string) bool {
 		}
 		work *= extents[i]
 	}
-	if right == "" || k > 256 || countElements(dims) > maxElements || countElements(shape) > maxElements || work > maxProducts {
+	if right == "" || k > 256 || onnxgraph.CountElements(dims) > maxElements || onnxgraph.CountElements(shape) > maxElements || work > maxProducts {
 		return false
 	}
 	w := b.addWeights(k, shape...)
@@ -176,7 +177,7 @@ func addBatchEinsum(b *builder, x string) bool {
 	}
 	w := b.addWeights(k, shape...)
 	dims := []int{v.Dims[0], v.Dims[1], m}
-	if countElements(dims) > maxElements || countElements(dims)*k > maxProducts {
+	if onnxgraph.CountElements(dims) > maxElements || onnxgraph.CountElements(dims)*k > maxProducts {
 		return false
 	}
 	b.addNode("Einsum", []string{x, w}, b.describeProductSum(v, w, k, dims), newTextAttribute("equation", equation))
@@ -203,10 +204,10 @@ func addResize(b *builder, x string) bool {
 	}
 	factors := b.addConstant(onnx.Float, []int{4}, scales)
 	if b.graph.Opset < 11 {
-		if countElements(dims) > maxElements {
+		if onnxgraph.CountElements(dims) > maxElements {
 			return false
 		}
-		b.addNode("Upsample", []string{x, factors}, v.withDims(dims...), newTextAttribute("mode", "nearest"))
+		b.addNode("Upsample", []string{x, factors}, v.WithDims(dims...), newTextAttribute("mode", "nearest"))
 		return true
 	}
 	mode, coordinates, nearest := randomInterpolation(b)
@@ -214,7 +215,7 @@ func addResize(b *builder, x string) bool {
 	if sized && mode != "nearest" {
 		dims[2], dims[3] = b.randomInt(1, 2*dims[2]), b.randomInt(1, 2*dims[3])
 	}
-	if countElements(dims) > maxElements {
+	if onnxgraph.CountElements(dims) > maxElements {
 		return false
 	}
 	in := []string{x, "", factors}
@@ -232,7 +233,7 @@ func addResize(b *builder, x string) bool {
 		coordinates = "tf_crop_and_resize" // of a region with two borders at the ends of the axes
 		in[1] = b.addConstant(onnx.Float, []int{8}, []float64{0, 0, 0, pickRandom(b, 0, 0.25), 1, 1, pickRandom(b, 1, 0.75), 1})
 	}
-	a := []Attribute{newTextAttribute("mode", mode), newTextAttribute("coordinate_transformation_mode", coordinates)}
+	a := []onnxgraph.Attribute{newTextAttribute("mode", mode), newTextAttribute("coordinate_transformation_mode", coordinates)}
 	switch mode {
 	case "nearest":
 		a = append(a, newTextAttribute("nearest_mode", nearest))
@@ -242,7 +243,7 @@ func addResize(b *builder, x string) bool {
 		v.Low, v.High = -m, m
 	}
 	v.Exact = v.Exact && mode == "nearest"
-	b.addNode("Resize", in, v.withDims(dims...), a...)
+	b.addNode("Resize", in, v.WithDims(dims...), a...)
 	return true
 }
 
@@ -270,26 +271,26 @@ func addComputedReshape(b *builder, x string) bool {
 	if n < 2 {
 		return false
 	}
-	shape := b.addNode("Shape", []string{x}, Value{Type: onnx.Int64, Dims: []int{n}, High: 300, Exact: true})
+	shape := b.addNode("Shape", []string{x}, onnxgraph.Value{Type: onnx.Int64, Dims: []int{n}, High: 300, Exact: true})
 	switch b.rng.IntN(3) {
 	case 0: // [dims[0], -1]
 		zero := b.addConstant(onnx.Int64, nil, []float64{0})
-		first := b.addNode("Gather", []string{shape, zero}, Value{Type: onnx.Int64, Dims: []int{}, High: 300, Exact: true}, newIntAttribute("axis", 0))
-		first = b.addOperatorWithAxes("Unsqueeze", first, Value{Type: onnx.Int64, Dims: []int{1}, High: 300, Exact: true}, 0)
-		dims := b.addNode("Concat", []string{first, b.addInts(-1)}, Value{Type: onnx.Int64, Dims: []int{2}, Low: -1, High: 300, Exact: true}, newIntAttribute("axis", 0))
-		b.addNode("Reshape", []string{x, dims}, v.withDims(v.Dims[0], countElements(v.Dims[1:])))
+		first := b.addNode("Gather", []string{shape, zero}, onnxgraph.Value{Type: onnx.Int64, Dims: []int{}, High: 300, Exact: true}, newIntAttribute("axis", 0))
+		first = b.addOperatorWithAxes("Unsqueeze", first, onnxgraph.Value{Type: onnx.Int64, Dims: []int{1}, High: 300, Exact: true}, 0)
+		dims := b.addNode("Concat", []string{first, b.addInts(-1)}, onnxgraph.Value{Type: onnx.Int64, Dims: []int{2}, Low: -1, High: 300, Exact: true}, newIntAttribute("axis", 0))
+		b.addNode("Reshape", []string{x, dims}, v.WithDims(v.Dims[0], onnxgraph.CountElements(v.Dims[1:])))
 	case 1: // all dims but the last, then 1 and -1
 		if b.graph.Opset < 10 {
 			return false
 		}
-		part := b.addNode("Slice", []string{shape, b.addInts(0), b.addInts(n - 1), b.addInts(0)}, Value{Type: onnx.Int64, Dims: []int{n - 1}, High: 300, Exact: true})
-		dims := b.addNode("Concat", []string{part, b.addInts(1, -1)}, Value{Type: onnx.Int64, Dims: []int{n + 1}, Low: -1, High: 300, Exact: true}, newIntAttribute("axis", 0))
+		part := b.addNode("Slice", []string{shape, b.addInts(0), b.addInts(n - 1), b.addInts(0)}, onnxgraph.Value{Type: onnx.Int64, Dims: []int{n - 1}, High: 300, Exact: true})
+		dims := b.addNode("Concat", []string{part, b.addInts(1, -1)}, onnxgraph.Value{Type: onnx.Int64, Dims: []int{n + 1}, Low: -1, High: 300, Exact: true}, newIntAttribute("axis", 0))
 		if n == 5 {
 			return true
 		}
-		b.addNode("Reshape", []string{x, dims}, v.withDims(append(slices.Clone(v.Dims[:n-1]), 1, v.Dims[n-1])...))
+		b.addNode("Reshape", []string{x, dims}, v.WithDims(append(slices.Clone(v.Dims[:n-1]), 1, v.Dims[n-1])...))
 	case 2: // a constant of the shape of x, added to x
-		c := b.addNode("ConstantOfShape", []string{shape}, v.withRange(0, 0))
+		c := b.addNode("ConstantOfShape", []string{shape}, v.WithRange(0, 0))
 		b.addNode("Add", []string{x, c}, v)
 	}
 	return true

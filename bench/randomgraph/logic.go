@@ -3,6 +3,7 @@ package randomgraph
 import (
 	"slices"
 
+	"anesim/bench/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
@@ -23,7 +24,7 @@ func addComparison(b *builder, x string) bool {
 	if b.randomBool(30) {
 		slices.Reverse(in)
 	}
-	y := b.addNode(op, in, Value{Type: onnx.Bool, Dims: out, High: 1, Exact: true})
+	y := b.addNode(op, in, onnxgraph.Value{Type: onnx.Bool, Dims: out, High: 1, Exact: true})
 	return !b.randomBool(70) || addBoolOperator(b, y)
 }
 
@@ -35,7 +36,7 @@ func addBoolOperator(b *builder, x string) bool {
 	case 0:
 		b.addNode("Not", []string{x}, v)
 	case 1:
-		y := b.findOtherTensor("", func(u Value) bool {
+		y := b.findOtherTensor("", func(u onnxgraph.Value) bool {
 			_, ok := broadcastDims(v.Dims, u.Dims)
 			return ok && u.Type == onnx.Bool
 		})
@@ -43,10 +44,10 @@ func addBoolOperator(b *builder, x string) bool {
 			return false
 		}
 		dims, _ := broadcastDims(v.Dims, b.tensorDims(y))
-		b.addNode(pickRandom(b, "And", "Or", "Xor"), []string{x, y}, v.withDims(dims...))
+		b.addNode(pickRandom(b, "And", "Or", "Xor"), []string{x, y}, v.WithDims(dims...))
 	case 2:
 		to := pickRandom(b, onnx.Float, onnx.Float, onnx.Int64, onnx.Int32, onnx.Uint8)
-		b.addNode("Cast", []string{x}, Value{Type: to, Dims: v.Dims, High: 1, Exact: true}, newIntAttribute("to", int(to)))
+		b.addNode("Cast", []string{x}, onnxgraph.Value{Type: to, Dims: v.Dims, High: 1, Exact: true}, newIntAttribute("to", int(to)))
 	default:
 		return addWhere(b, x)
 	}
@@ -57,7 +58,7 @@ func addBoolOperator(b *builder, x string) bool {
 // tensor and another one or a constant.
 func addWhere(b *builder, x string) bool {
 	v := b.findValue(x)
-	y := b.findOtherTensor("", func(u Value) bool {
+	y := b.findOtherTensor("", func(u onnxgraph.Value) bool {
 		_, ok := broadcastDims(v.Dims, u.Dims)
 		return ok && u.Type == onnx.Float
 	})
@@ -65,7 +66,7 @@ func addWhere(b *builder, x string) bool {
 		return false
 	}
 	dims, _ := broadcastDims(v.Dims, b.tensorDims(y))
-	z := b.findOtherTensor(y, func(u Value) bool {
+	z := b.findOtherTensor(y, func(u onnxgraph.Value) bool {
 		_, ok := broadcastDims(dims, u.Dims)
 		return ok && u.Type == onnx.Float
 	})
@@ -80,7 +81,7 @@ func addWhere(b *builder, x string) bool {
 		y, z = z, y
 	}
 	p, q := b.findValue(y), b.findValue(z)
-	b.addNode("Where", []string{x, y, z}, Value{Type: onnx.Float, Dims: dims, Low: min(p.Low, q.Low), High: max(p.High, q.High), Exact: p.Exact && q.Exact})
+	b.addNode("Where", []string{x, y, z}, onnxgraph.Value{Type: onnx.Float, Dims: dims, Low: min(p.Low, q.Low), High: max(p.High, q.High), Exact: p.Exact && q.Exact})
 	return true
 }
 
@@ -103,14 +104,14 @@ func addRounding(b *builder, x string) bool {
 		}
 		y := b.addNode(op, []string{x}, out, newIntAttribute("to", int(to)))
 		if b.randomBool(40) {
-			b.addNode(op, []string{y}, Value{Type: onnx.Float, Dims: v.Dims, Low: out.Low, High: out.High, Exact: true}, newIntAttribute("to", int(onnx.Float)))
+			b.addNode(op, []string{y}, onnxgraph.Value{Type: onnx.Float, Dims: v.Dims, Low: out.Low, High: out.High, Exact: true}, newIntAttribute("to", int(onnx.Float)))
 		}
 	case "IsNaN":
-		b.addNode(op, []string{x}, Value{Type: onnx.Bool, Dims: v.Dims, High: 1, Exact: true})
+		b.addNode(op, []string{x}, onnxgraph.Value{Type: onnx.Bool, Dims: v.Dims, High: 1, Exact: true})
 	case "Sign":
-		b.addNode(op, []string{x}, Value{Type: onnx.Float, Dims: v.Dims, Low: -1, High: 1, Exact: true})
+		b.addNode(op, []string{x}, onnxgraph.Value{Type: onnx.Float, Dims: v.Dims, Low: -1, High: 1, Exact: true})
 	default:
-		b.addNode(op, []string{x}, Value{Type: onnx.Float, Dims: v.Dims, Low: v.Low - 1, High: v.High + 1, Exact: true})
+		b.addNode(op, []string{x}, onnxgraph.Value{Type: onnx.Float, Dims: v.Dims, Low: v.Low - 1, High: v.High + 1, Exact: true})
 	}
 	return true
 }
@@ -123,7 +124,7 @@ func addIntOperator(b *builder, x string) bool {
 		return false
 	}
 	if b.randomBool(60) || max(-v.Low, v.High) > 500 {
-		b.addNode("Cast", []string{x}, Value{Type: onnx.Float, Dims: v.Dims, Low: v.Low, High: v.High, Exact: max(-v.Low, v.High) <= 16}, newIntAttribute("to", int(onnx.Float)))
+		b.addNode("Cast", []string{x}, onnxgraph.Value{Type: onnx.Float, Dims: v.Dims, Low: v.Low, High: v.High, Exact: max(-v.Low, v.High) <= 16}, newIntAttribute("to", int(onnx.Float)))
 		return true
 	}
 	switch n := len(v.Dims); {
@@ -135,11 +136,11 @@ func addIntOperator(b *builder, x string) bool {
 			out[i] += pads[i] + pads[n+i]
 		}
 		v.Low, v.High = min(0, v.Low), max(0, v.High)
-		b.addNode("Pad", []string{x, b.addInts(pads...)}, v.withDims(out...), newTextAttribute("mode", pickRandom(b, "constant", "edge")))
-		return countElements(out) <= maxElements
+		b.addNode("Pad", []string{x, b.addInts(pads...)}, v.WithDims(out...), newTextAttribute("mode", pickRandom(b, "constant", "edge")))
+		return onnxgraph.CountElements(out) <= maxElements
 	case b.graph.Opset >= 10 && b.randomBool(20):
 		c := b.addConstant(v.Type, nil, []float64{float64(b.randomInt(2, 5))})
-		b.addNode("Mod", []string{x, c}, Value{Type: v.Type, Dims: v.Dims, Low: -5, High: 5, Exact: true}, newIntAttribute("fmod", b.rng.IntN(2)))
+		b.addNode("Mod", []string{x, c}, onnxgraph.Value{Type: v.Type, Dims: v.Dims, Low: -5, High: 5, Exact: true}, newIntAttribute("fmod", b.rng.IntN(2)))
 		return true
 	}
 	dims := randomOperandDims(b, v.Dims)
@@ -147,10 +148,10 @@ func addIntOperator(b *builder, x string) bool {
 	if !ok {
 		return false
 	}
-	c := b.addConstant(v.Type, dims, randomMultiples(b.rng, countElements(dims), 1, 5, 1))
+	c := b.addConstant(v.Type, dims, onnxgraph.RandomMultiples(b.rng, onnxgraph.CountElements(dims), 1, 5, 1))
 	op := pickRandom(b, "Add", "Sub", "Mul")
 	v.Low, v.High = 5*min(0, v.Low)-5, 5*max(0, v.High)+5
-	b.addNode(op, []string{x, c}, v.withDims(out...))
+	b.addNode(op, []string{x, c}, v.WithDims(out...))
 	return true
 }
 
@@ -167,12 +168,12 @@ func addArgOrTopK(b *builder, x string) bool {
 	if b.randomBool(40) {
 		k := b.randomInt(1, min(6, dims[axis]))
 		dims[axis] = k
-		out := []Value{v.withDims(dims...), {Type: onnx.Int64, Dims: dims, High: float64(v.Dims[axis]), Exact: true}}
+		out := []onnxgraph.Value{v.WithDims(dims...), {Type: onnx.Int64, Dims: dims, High: float64(v.Dims[axis]), Exact: true}}
 		if b.graph.Opset < 10 {
 			b.addNodeWithOutputs("TopK", []string{x}, out, newIntAttribute("axis", axis), newIntAttribute("k", k))
 			return true
 		}
-		a := []Attribute{newIntAttribute("axis", b.maybeNegativeAxis(axis, n))}
+		a := []onnxgraph.Attribute{newIntAttribute("axis", b.maybeNegativeAxis(axis, n))}
 		if b.graph.Opset >= 11 {
 			a = append(a, newIntAttribute("largest", b.rng.IntN(2)))
 		}
@@ -184,11 +185,11 @@ func addArgOrTopK(b *builder, x string) bool {
 	if keep == 0 {
 		dims = slices.Delete(dims, axis, axis+1)
 	}
-	a := []Attribute{newIntAttribute("axis", b.maybeNegativeAxis(axis, n)), newIntAttribute("keepdims", keep)}
+	a := []onnxgraph.Attribute{newIntAttribute("axis", b.maybeNegativeAxis(axis, n)), newIntAttribute("keepdims", keep)}
 	if b.graph.Opset >= 12 && b.randomBool(25) {
 		a = append(a, newIntAttribute("select_last_index", b.rng.IntN(2)))
 	}
-	y := b.addNode(pickRandom(b, "ArgMax", "ArgMin"), []string{x}, Value{Type: onnx.Int64, Dims: dims, High: float64(v.Dims[axis]), Exact: true}, a...)
+	y := b.addNode(pickRandom(b, "ArgMax", "ArgMin"), []string{x}, onnxgraph.Value{Type: onnx.Int64, Dims: dims, High: float64(v.Dims[axis]), Exact: true}, a...)
 	if b.randomBool(40) {
 		return addIntOperator(b, y)
 	}

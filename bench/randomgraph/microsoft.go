@@ -1,5 +1,7 @@
 package randomgraph
 
+import "anesim/bench/onnxgraph"
+
 // addMicrosoftOperator adds an operator of the domain com.microsoft, as onnxruntime writes it when it
 // fuses nodes. It returns false if the operator does not fit x.
 func addMicrosoftOperator(b *builder, x string) bool {
@@ -9,7 +11,7 @@ func addMicrosoftOperator(b *builder, x string) bool {
 		return false
 	}
 	last := v.Dims[n-1]
-	activated := v.withRange(-2.5, max(0, v.High)+2)
+	activated := v.WithRange(-2.5, max(0, v.High)+2)
 	op := pickRandom(b, "FusedMatMul", "FusedMatMul", "QuickGelu", "FastGelu", "BiasGelu", "SkipLayerNormalization", "SkipSimplifiedLayerNormalization")
 	switch op {
 	case "FusedMatMul":
@@ -32,7 +34,7 @@ func addMicrosoftOperator(b *builder, x string) bool {
 		if op == "SkipLayerNormalization" && b.randomBool(60) {
 			in = append(in, b.addOffsets(last))
 		}
-		b.addNode(op, in, v.withRange(-20, 20), newFloatAttribute("epsilon", 0.0625))
+		b.addNode(op, in, v.WithRange(-20, 20), newFloatAttribute("epsilon", 0.0625))
 	}
 	b.graph.Nodes[len(b.graph.Nodes)-1].Domain = "com.microsoft"
 	return true
@@ -56,7 +58,7 @@ func addFusedMatMul(b *builder, x string) bool {
 		shape = []int{columns, k}
 	}
 	dims := append(append([]int{}, v.Dims[:n-2]...), rows, columns)
-	if countElements(dims) > maxElements || countElements(dims)*k > maxProducts {
+	if onnxgraph.CountElements(dims) > maxElements || onnxgraph.CountElements(dims)*k > maxProducts {
 		return false
 	}
 	w := b.addWeights(k, shape...)

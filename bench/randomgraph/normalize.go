@@ -3,6 +3,7 @@ package randomgraph
 import (
 	"slices"
 
+	"anesim/bench/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
@@ -16,16 +17,16 @@ func addSoftmax(b *builder, x string) bool {
 		return false
 	}
 	if m := b.tensorMagnitude(x); m <= 8 && b.randomBool(25) { // logits that differ by tens
-		x = b.addNode("Mul", []string{x, b.addNumber(4)}, v.withRange(4*v.Low, 4*v.High))
+		x = b.addNode("Mul", []string{x, b.addNumber(4)}, v.WithRange(4*v.Low, 4*v.High))
 		v = b.findValue(x)
 	}
 	axis := b.randomAxis(n)
 	if b.randomBool(50) {
 		axis = n - 1
 	}
-	op, out := "Softmax", v.withRange(0, 1)
+	op, out := "Softmax", v.WithRange(0, 1)
 	if b.randomBool(25) {
-		op, out = "LogSoftmax", v.withRange(v.Low-v.High-6, 0)
+		op, out = "LogSoftmax", v.WithRange(v.Low-v.High-6, 0)
 	} else if v.Exact && b.randomBool(10) {
 		op, out.Exact = "Hardmax", true
 	}
@@ -50,11 +51,11 @@ func addNormalization(b *builder, x string) bool {
 		return addGroupNormalizationParts(b, x)
 	}
 	v := b.findValue(x)
-	if len(v.Dims) < 3 || countElements(v.Dims[2:]) < 4 {
+	if len(v.Dims) < 3 || onnxgraph.CountElements(v.Dims[2:]) < 4 {
 		return false
 	}
 	c := v.Dims[1]
-	b.addNode("InstanceNormalization", []string{x, b.addScales(c), b.addOffsets(c)}, v.withRange(-16, 16), newFloatAttribute("epsilon", 0.0625))
+	b.addNode("InstanceNormalization", []string{x, b.addScales(c), b.addOffsets(c)}, v.WithRange(-16, 16), newFloatAttribute("epsilon", 0.0625))
 	return true
 }
 
@@ -75,7 +76,7 @@ func addLayerNormalization(b *builder, x string) bool {
 	if b.randomBool(70) {
 		in = append(in, b.addOffsets(dims...))
 	}
-	b.addNode("LayerNormalization", in, v.withRange(-20, 20), newIntAttribute("axis", b.maybeNegativeAxis(axis, n)), newFloatAttribute("epsilon", 0.0625))
+	b.addNode("LayerNormalization", in, v.WithRange(-20, 20), newIntAttribute("axis", b.maybeNegativeAxis(axis, n)), newFloatAttribute("epsilon", 0.0625))
 	return true
 }
 
@@ -97,28 +98,28 @@ func addLayerNormalizationParts(b *builder, x string) bool {
 		one[(a+n)%n] = 1
 	}
 	m := b.tensorMagnitude(x)
-	mean := b.addReduceNode("ReduceMean", x, v.withRange(-m, m).withDims(one...), 1, axes...)
-	d := b.addNode("Sub", []string{x, mean}, v.withRange(-2*m, 2*m))
+	mean := b.addReduceNode("ReduceMean", x, v.WithRange(-m, m).WithDims(one...), 1, axes...)
+	d := b.addNode("Sub", []string{x, mean}, v.WithRange(-2*m, 2*m))
 	square := ""
 	if b.randomBool(60) {
-		square = b.addNode("Pow", []string{d, b.addConstant(onnx.Float, nil, []float64{2})}, v.withRange(0, 4*m*m))
+		square = b.addNode("Pow", []string{d, b.addConstant(onnx.Float, nil, []float64{2})}, v.WithRange(0, 4*m*m))
 	} else {
-		square = b.addNode("Mul", []string{d, d}, v.withRange(0, 4*m*m))
+		square = b.addNode("Mul", []string{d, d}, v.WithRange(0, 4*m*m))
 	}
-	variance := b.addReduceNode("ReduceMean", square, v.withRange(0, m*m).withDims(one...), 1, axes...)
-	y := addDivisionByRoot(b, d, variance, v.withRange(-8, 8))
+	variance := b.addReduceNode("ReduceMean", square, v.WithRange(0, m*m).WithDims(one...), 1, axes...)
+	y := addDivisionByRoot(b, d, variance, v.WithRange(-8, 8))
 	addScaleAndOffset(b, y)
 	return true
 }
 
 // addDivisionByRoot adds nodes that compute x / sqrt(variance + 1/16), with a Div or with a
 // Reciprocal and a Mul. It returns the name of the quotient, which out describes.
-func addDivisionByRoot(b *builder, x, variance string, out Value) string {
+func addDivisionByRoot(b *builder, x, variance string, out onnxgraph.Value) string {
 	u := b.findValue(variance)
-	e := b.addNode("Add", []string{variance, b.addConstant(onnx.Float, nil, []float64{0.0625})}, u.withRange(0.0625, u.High+1))
-	s := b.addNode("Sqrt", []string{e}, u.withRange(0.25, u.High+1))
+	e := b.addNode("Add", []string{variance, b.addConstant(onnx.Float, nil, []float64{0.0625})}, u.WithRange(0.0625, u.High+1))
+	s := b.addNode("Sqrt", []string{e}, u.WithRange(0.25, u.High+1))
 	if b.randomBool(30) {
-		r := b.addNode("Reciprocal", []string{s}, u.withRange(0, 4))
+		r := b.addNode("Reciprocal", []string{s}, u.WithRange(0, 4))
 		return b.addNode("Mul", []string{x, r}, out)
 	}
 	return b.addNode("Div", []string{x, s}, out)
@@ -133,10 +134,10 @@ func addScaleAndOffset(b *builder, x string) {
 		if b.randomBool(30) {
 			slices.Reverse(in)
 		}
-		x = b.addNode("Mul", in, v.withRange(2*v.Low, 2*v.High))
+		x = b.addNode("Mul", in, v.WithRange(2*v.Low, 2*v.High))
 	}
 	if b.randomBool(60) {
-		b.addNode("Add", []string{x, b.addOffsets(columns)}, v.withRange(2*v.Low-2, 2*v.High+2))
+		b.addNode("Add", []string{x, b.addOffsets(columns)}, v.WithRange(2*v.Low-2, 2*v.High+2))
 	}
 }
 
@@ -154,12 +155,12 @@ func addRMSNormalizationParts(b *builder, x string) bool {
 	m := b.tensorMagnitude(x)
 	square := ""
 	if b.randomBool(60) {
-		square = b.addNode("Pow", []string{x, b.addConstant(onnx.Float, nil, []float64{2})}, v.withRange(0, m*m))
+		square = b.addNode("Pow", []string{x, b.addConstant(onnx.Float, nil, []float64{2})}, v.WithRange(0, m*m))
 	} else {
-		square = b.addNode("Mul", []string{x, x}, v.withRange(0, m*m))
+		square = b.addNode("Mul", []string{x, x}, v.WithRange(0, m*m))
 	}
-	mean := b.addReduceNode("ReduceMean", square, v.withRange(0, m*m).withDims(one...), 1, -1)
-	addScaleAndOffset(b, addDivisionByRoot(b, x, mean, v.withRange(-12, 12)))
+	mean := b.addReduceNode("ReduceMean", square, v.WithRange(0, m*m).WithDims(one...), 1, -1)
+	addScaleAndOffset(b, addDivisionByRoot(b, x, mean, v.WithRange(-12, 12)))
 	return true
 }
 
@@ -172,18 +173,18 @@ func addGroupNormalizationParts(b *builder, x string) bool {
 		return false
 	}
 	n, c := v.Dims[0], v.Dims[1]
-	rest := countElements(v.Dims) / n / 2
+	rest := onnxgraph.CountElements(v.Dims) / n / 2
 	if rest < 4 {
 		return false
 	}
-	three := b.addNode("Reshape", []string{x, b.addInts(0, 2, -1)}, v.withDims(n, 2, rest))
+	three := b.addNode("Reshape", []string{x, b.addInts(0, 2, -1)}, v.WithDims(n, 2, rest))
 	scale := b.addConstant(onnx.Float, []int{2}, []float64{1, 1})
 	bias := b.addConstant(onnx.Float, []int{2}, []float64{0, 0})
-	y := b.addNode("InstanceNormalization", []string{three, scale, bias}, v.withRange(-8, 8).withDims(n, 2, rest), newFloatAttribute("epsilon", 0.0625))
-	y = b.addNode("Reshape", []string{y, b.addInts(v.Dims...)}, v.withRange(-8, 8))
+	y := b.addNode("InstanceNormalization", []string{three, scale, bias}, v.WithRange(-8, 8).WithDims(n, 2, rest), newFloatAttribute("epsilon", 0.0625))
+	y = b.addNode("Reshape", []string{y, b.addInts(v.Dims...)}, v.WithRange(-8, 8))
 	if b.randomBool(70) {
-		y = b.addNode("Mul", []string{y, b.addScales(c, 1, 1)}, v.withRange(-16, 16))
-		b.addNode("Add", []string{y, b.addOffsets(c, 1, 1)}, v.withRange(-18, 18))
+		y = b.addNode("Mul", []string{y, b.addScales(c, 1, 1)}, v.WithRange(-16, 16))
+		b.addNode("Add", []string{y, b.addOffsets(c, 1, 1)}, v.WithRange(-18, 18))
 	}
 	return true
 }
@@ -235,7 +236,7 @@ func addReduction(b *builder, x string) bool {
 // addReduceNode adds a node of the reduction op of x along axes and returns the name of the result,
 // which out describes. The axes are an attribute or, in later versions, an input. If they are all
 // axes of x, they may be left out. The argument keep is the value of keepdims.
-func (b *builder) addReduceNode(op, x string, out Value, keep int, axes ...int) string {
+func (b *builder) addReduceNode(op, x string, out onnxgraph.Value, keep int, axes ...int) string {
 	keepdims := newIntAttribute("keepdims", keep)
 	for i, a := range axes {
 		if a < 0 && b.graph.Opset < 11 {
@@ -256,10 +257,12 @@ const maxSquares = 60000
 
 // describeReduction returns the type and range of the result if the reduction op combines count
 // elements of x at a time. The result ok is false if the reduction might exceed fp16.
-func describeReduction(b *builder, op, x string, count int) (out Value, ok bool) {
+func describeReduction(b *builder, op, x string, count int) (out onnxgraph.Value, ok bool) {
 	v := b.findValue(x)
 	m, k := b.tensorMagnitude(x), float64(count)
-	within := func(low, high float64) (Value, bool) { return Value{Type: onnx.Float, Low: low, High: high}, true }
+	within := func(low, high float64) (onnxgraph.Value, bool) {
+		return onnxgraph.Value{Type: onnx.Float, Low: low, High: high}, true
+	}
 	switch op {
 	case "ReduceMean":
 		return within(v.Low, v.High)
@@ -294,7 +297,7 @@ func addPooling(b *builder, x string) bool {
 	}
 	if op == "GlobalAveragePool" || op == "GlobalMaxPool" {
 		v.Exact = v.Exact && op == "GlobalMaxPool"
-		b.addNode(op, []string{x}, v.withDims(append(slices.Clone(v.Dims[:2]), shapeOfOnes(len(v.Dims)-2)...)...))
+		b.addNode(op, []string{x}, v.WithDims(append(slices.Clone(v.Dims[:2]), shapeOfOnes(len(v.Dims)-2)...)...))
 		return true
 	}
 	ceil := op != "LpPool" && b.graph.Opset >= 10 && b.randomBool(25)
@@ -314,8 +317,8 @@ func addPooling(b *builder, x string) bool {
 	} else if op != "LpPool" && b.graph.Opset >= 10 {
 		a = append(a, newIntAttribute("ceil_mode", 0))
 	}
-	out := v.withDims(append(slices.Clone(v.Dims[:2]), w.extent...)...)
-	if countElements(out.Dims) > maxElements {
+	out := v.WithDims(append(slices.Clone(v.Dims[:2]), w.extent...)...)
+	if onnxgraph.CountElements(out.Dims) > maxElements {
 		return false
 	}
 	switch op {
@@ -323,8 +326,8 @@ func addPooling(b *builder, x string) bool {
 		out.Exact, out.Low, out.High = false, min(0, out.Low), max(0, out.High)
 		a = append(a, newIntAttribute("count_include_pad", b.rng.IntN(2)))
 	case "LpPool":
-		m, k, p := b.tensorMagnitude(x), float64(countElements(w.kernel)), b.randomInt(1, 2)
-		out = Value{Type: onnx.Float, Dims: out.Dims, Low: 0, High: m * k}
+		m, k, p := b.tensorMagnitude(x), float64(onnxgraph.CountElements(w.kernel)), b.randomInt(1, 2)
+		out = onnxgraph.Value{Type: onnx.Float, Dims: out.Dims, Low: 0, High: m * k}
 		if out.High > maxMagnitude || p == 2 && !b.extreme && m*m*k > maxSquares {
 			return false
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"anesim/bench/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
@@ -72,8 +73,8 @@ func randomWindow(b *builder, x []int, dilated, ceil bool) (window, bool) {
 
 // attributes returns the attributes that give an operator the window w. They include dilations if
 // dilated is true.
-func (w window) attributes(dilated bool) []Attribute {
-	a := []Attribute{newIntsAttribute("kernel_shape", w.kernel...), newIntsAttribute("strides", w.stride...)}
+func (w window) attributes(dilated bool) []onnxgraph.Attribute {
+	a := []onnxgraph.Attribute{newIntsAttribute("kernel_shape", w.kernel...), newIntsAttribute("strides", w.stride...)}
 	if dilated {
 		a = append(a, newIntsAttribute("dilations", w.dilation...))
 	}
@@ -107,8 +108,8 @@ func addConv(b *builder, x string) bool {
 		group, out = 2, 2*b.randomInt(1, 9)
 	}
 	dims := append([]int{v.Dims[0], out}, w.extent...)
-	k := c / group * countElements(w.kernel)
-	if countElements(dims) > maxElements || countElements(dims)*k > maxProducts {
+	k := c / group * onnxgraph.CountElements(w.kernel)
+	if onnxgraph.CountElements(dims) > maxElements || onnxgraph.CountElements(dims)*k > maxProducts {
 		return false
 	}
 	in := []string{x, addMatrixWeights(b, k, 0, append([]int{out, c / group}, w.kernel...)...)}
@@ -138,9 +139,9 @@ func addMatrixWeights(b *builder, k, axis int, dims ...int) string {
 		c.Values[i] = math.Round(c.Values[i] / scale)
 	}
 	v := b.findValue(w)
-	b.graph.Values[w] = Value{Type: onnx.Int8, Dims: v.Dims, Low: -64, High: 64, Exact: true}
+	b.graph.Values[w] = onnxgraph.Value{Type: onnx.Int8, Dims: v.Dims, Low: -64, High: 64, Exact: true}
 	scaleDims, scales := []int{}, []float64{scale}
-	var a []Attribute
+	var a []onnxgraph.Attribute
 	if b.graph.Opset >= 13 && b.randomBool(60) {
 		scaleDims, scales = []int{dims[axis]}, make([]float64, dims[axis])
 		for i := range scales {
@@ -150,20 +151,20 @@ func addMatrixWeights(b *builder, k, axis int, dims ...int) string {
 	}
 	in := []string{w, b.addConstant(onnx.Float, scaleDims, scales)}
 	if b.randomBool(50) {
-		in = append(in, b.addConstant(onnx.Int8, scaleDims, make([]float64, countElements(scaleDims))))
+		in = append(in, b.addConstant(onnx.Int8, scaleDims, make([]float64, onnxgraph.CountElements(scaleDims))))
 	}
-	return b.addNode("DequantizeLinear", in, v.withRange(v.Low, v.High), a...)
+	return b.addNode("DequantizeLinear", in, v.WithRange(v.Low, v.High), a...)
 }
 
 // describeProductSum describes the result of a convolution or a matmul, of shape dims, whose
 // elements are sums of k products of v and the constant weights, plus an offset of at most 2. Its
 // range covers the sums that random factors are likely to reach.
-func (b *builder) describeProductSum(v Value, weights string, k int, dims []int) Value {
+func (b *builder) describeProductSum(v onnxgraph.Value, weights string, k int, dims []int) onnxgraph.Value {
 	m := max(-v.Low, v.High) * b.tensorMagnitude(weights) * 0.58 * powerOfTwoRoot(k) * 2.5
 	if w := max(-v.Low, v.High) * b.tensorMagnitude(weights) * float64(k); w < m {
 		m = w
 	}
-	return Value{Type: onnx.Float, Dims: dims, Low: -m - 2, High: m + 2}
+	return onnxgraph.Value{Type: onnx.Float, Dims: dims, Low: -m - 2, High: m + 2}
 }
 
 // powerOfTwoRoot returns the smallest power of two that is at least the square root of k. It
@@ -212,15 +213,15 @@ func addConvTranspose(b *builder, x string) bool {
 		begin, end, more = append(begin, p), append(end, q), append(more, extra)
 		dims = append(dims, d)
 	}
-	k := c / group * countElements(kernel)
-	if countElements(dims) > maxElements || countElements(dims)*k > maxProducts {
+	k := c / group * onnxgraph.CountElements(kernel)
+	if onnxgraph.CountElements(dims) > maxElements || onnxgraph.CountElements(dims)*k > maxProducts {
 		return false
 	}
-	in := []string{x, b.addWeights(c/group*max(1, countElements(kernel)/countElements(stride)), append([]int{c, out / group}, kernel...)...)}
+	in := []string{x, b.addWeights(c/group*max(1, onnxgraph.CountElements(kernel)/onnxgraph.CountElements(stride)), append([]int{c, out / group}, kernel...)...)}
 	if b.randomBool(55) {
 		in = append(in, b.addOffsets(out))
 	}
-	a := []Attribute{newIntsAttribute("kernel_shape", kernel...), newIntsAttribute("strides", stride...), newIntsAttribute("pads", slices.Concat(begin, end)...)}
+	a := []onnxgraph.Attribute{newIntsAttribute("kernel_shape", kernel...), newIntsAttribute("strides", stride...), newIntsAttribute("pads", slices.Concat(begin, end)...)}
 	a = append(a, newIntsAttribute("dilations", dilation...), newIntsAttribute("output_padding", more...), newIntAttribute("group", group))
 	b.addNode("ConvTranspose", in, b.describeProductSum(v, in[1], k, dims), a...)
 	return true
@@ -236,8 +237,8 @@ func addGemm(b *builder, x string) bool {
 			return false
 		}
 		axis := b.randomInt(1, len(v.Dims)-1)
-		rows := countElements(v.Dims[:axis])
-		x = b.addNode("Flatten", []string{x}, v.withDims(rows, countElements(v.Dims)/rows), newIntAttribute("axis", axis))
+		rows := onnxgraph.CountElements(v.Dims[:axis])
+		x = b.addNode("Flatten", []string{x}, v.WithDims(rows, onnxgraph.CountElements(v.Dims)/rows), newIntAttribute("axis", axis))
 		v = b.findValue(x)
 	}
 	transA := b.randomBool(20)
@@ -250,7 +251,7 @@ func addGemm(b *builder, x string) bool {
 		return false
 	}
 	transB := b.rng.IntN(2)
-	a := []Attribute{newIntAttribute("transA", boolToInt(transA)), newIntAttribute("transB", transB)}
+	a := []onnxgraph.Attribute{newIntAttribute("transA", boolToInt(transA)), newIntAttribute("transB", transB)}
 	right, columns := []int{k, n}, 1
 	if transB == 1 {
 		right, columns = []int{n, k}, 0
@@ -320,7 +321,7 @@ func addConstantMatMul(b *builder, x string) bool {
 // addMatMul adds a MatMul of x and y with a result of shape dims, whose elements are sums of k
 // products. It returns false if the result or the work would be too large.
 func (b *builder) addMatMul(x, y string, k int, dims []int) bool {
-	if countElements(dims) > maxElements || countElements(dims)*k > maxProducts || countElements(b.tensorDims(x)) > 1<<16 || countElements(b.tensorDims(y)) > 1<<16 {
+	if onnxgraph.CountElements(dims) > maxElements || onnxgraph.CountElements(dims)*k > maxProducts || onnxgraph.CountElements(b.tensorDims(x)) > 1<<16 || onnxgraph.CountElements(b.tensorDims(y)) > 1<<16 {
 		return false
 	}
 	out := b.describeProductSum(b.findValue(x), y, k, dims)
@@ -342,7 +343,7 @@ func addTensorMatMul(b *builder, x string) bool {
 	if b.randomBool(30) {
 		return addTransposedMatMul(b, x)
 	}
-	y := b.findOtherTensor(x, func(u Value) bool {
+	y := b.findOtherTensor(x, func(u onnxgraph.Value) bool {
 		_, _, ok := matMulDims(v.Dims, u.Dims)
 		return ok && u.Type == onnx.Float
 	})
@@ -357,7 +358,7 @@ func addTensorMatMul(b *builder, x string) bool {
 		if b.randomBool(10) {
 			dims = []int{v.Dims[r-1]}
 		}
-		if countElements(dims) > maxElements {
+		if onnxgraph.CountElements(dims) > maxElements {
 			return false
 		}
 		y = b.addInput(dims...)
@@ -374,10 +375,10 @@ func addTransposedMatMul(b *builder, x string) bool {
 	perm := identityPermutation(r)
 	perm[r-1], perm[r-2] = perm[r-2], perm[r-1]
 	if b.tensorMagnitude(x)*b.tensorMagnitude(x)*powerOfTwoRoot(max(v.Dims[r-1], v.Dims[r-2])) > maxMagnitude {
-		x = b.addNode("Mul", []string{x, b.addConstant(onnx.Float, nil, []float64{0.125})}, v.withRange(v.Low/8, v.High/8))
+		x = b.addNode("Mul", []string{x, b.addConstant(onnx.Float, nil, []float64{0.125})}, v.WithRange(v.Low/8, v.High/8))
 		v = b.findValue(x)
 	}
-	t := b.addNode("Transpose", []string{x}, v.withDims(permuteDims(v.Dims, perm)...), newIntsAttribute("perm", perm...))
+	t := b.addNode("Transpose", []string{x}, v.WithDims(permuteDims(v.Dims, perm)...), newIntsAttribute("perm", perm...))
 	if b.randomBool(30) {
 		x, t = t, x
 	}
@@ -401,7 +402,7 @@ func matMulDims(x, y []int) (dims []int, k int, ok bool) {
 	}
 	lead, ok := broadcastDims(x[:len(x)-2], y[:len(y)-2])
 	dims = append(lead, x[len(x)-2], y[len(y)-1])
-	return dims, k, ok && countElements(dims) <= maxElements
+	return dims, k, ok && onnxgraph.CountElements(dims) <= maxElements
 }
 
 // identityPermutation returns the integers from 0 to n-1.

@@ -3,6 +3,7 @@ package randomgraph
 import (
 	"slices"
 
+	"anesim/bench/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
@@ -23,8 +24,8 @@ func addQuantize(b *builder, x string) bool {
 	if b.randomBool(40) {
 		return addQuantizePair(b, x, s, scale)
 	}
-	y := b.addNode("QuantizeLinear", []string{x, s, z}, Value{Type: onnx.Uint8, Dims: v.Dims, High: 255, Exact: true})
-	out := Value{Type: onnx.Float, Dims: v.Dims, Low: max(v.Low-scale, (0-zero)*scale), High: min(v.High+scale, (255-zero)*scale), Exact: true}
+	y := b.addNode("QuantizeLinear", []string{x, s, z}, onnxgraph.Value{Type: onnx.Uint8, Dims: v.Dims, High: 255, Exact: true})
+	out := onnxgraph.Value{Type: onnx.Float, Dims: v.Dims, Low: max(v.Low-scale, (0-zero)*scale), High: min(v.High+scale, (255-zero)*scale), Exact: true}
 	switch k := b.rng.IntN(100); {
 	case k < 12: // the output stays uint8
 	case k < 40 && len(v.Dims) == 4:
@@ -49,8 +50,8 @@ func addQuantizePair(b *builder, x, scale string, step float64) bool {
 		to, low, high = onnx.Int8, -128-zero, 127-zero
 	}
 	clamp := func(f float64) float64 { return min(max(f, low*step), high*step) }
-	y := b.addNode("QuantizeLinear", append([]string{x}, tail...), Value{Type: to, Dims: v.Dims, Low: -128, High: 255, Exact: true})
-	b.addNode("DequantizeLinear", append([]string{y}, tail...), Value{Type: onnx.Float, Dims: v.Dims, Low: clamp(v.Low - step), High: clamp(v.High + step), Exact: true})
+	y := b.addNode("QuantizeLinear", append([]string{x}, tail...), onnxgraph.Value{Type: to, Dims: v.Dims, Low: -128, High: 255, Exact: true})
+	b.addNode("DequantizeLinear", append([]string{y}, tail...), onnxgraph.Value{Type: onnx.Float, Dims: v.Dims, Low: clamp(v.Low - step), High: clamp(v.High + step), Exact: true})
 	return true
 }
 
@@ -65,17 +66,17 @@ func addQuantizedConv(b *builder, y, s, z string) bool {
 	}
 	c, out := v.Dims[1], b.randomExtent(17)
 	dims := append([]int{v.Dims[0], out}, w.extent...)
-	if countElements(dims) > maxElements || countElements(dims)*c*countElements(w.kernel) > maxProducts {
+	if onnxgraph.CountElements(dims) > maxElements || onnxgraph.CountElements(dims)*c*onnxgraph.CountElements(w.kernel) > maxProducts {
 		return true
 	}
-	weights := b.addConstant(onnx.Int8, append([]int{out, c}, w.kernel...), randomMultiples(b.rng, out*c*countElements(w.kernel), -100, 100, 1))
+	weights := b.addConstant(onnx.Int8, append([]int{out, c}, w.kernel...), onnxgraph.RandomMultiples(b.rng, out*c*onnxgraph.CountElements(w.kernel), -100, 100, 1))
 	in := []string{y, s, z, weights, b.addConstant(onnx.Float, nil, []float64{1.0 / 128}), b.addConstant(onnx.Int8, nil, []float64{0}), b.addConstant(onnx.Float, nil, []float64{0.25}), b.addConstant(onnx.Uint8, nil, []float64{128})}
 	if b.randomBool(50) {
-		in = append(in, b.addConstant(onnx.Int32, []int{out}, randomMultiples(b.rng, out, -500, 500, 1)))
+		in = append(in, b.addConstant(onnx.Int32, []int{out}, onnxgraph.RandomMultiples(b.rng, out, -500, 500, 1)))
 	}
-	q := b.addNode("QLinearConv", in, Value{Type: onnx.Uint8, Dims: dims, High: 255, Exact: true}, w.attributes(true)...)
+	q := b.addNode("QLinearConv", in, onnxgraph.Value{Type: onnx.Uint8, Dims: dims, High: 255, Exact: true}, w.attributes(true)...)
 	if b.randomBool(85) {
-		b.addNode("DequantizeLinear", []string{q, in[6], in[7]}, Value{Type: onnx.Float, Dims: dims, Low: -32, High: 32})
+		b.addNode("DequantizeLinear", []string{q, in[6], in[7]}, onnxgraph.Value{Type: onnx.Float, Dims: dims, Low: -32, High: 32})
 	}
 	return true
 }
@@ -87,15 +88,15 @@ func addQuantizedMatMul(b *builder, y, s, z string) bool {
 	v := b.findValue(y)
 	k, n := v.Dims[1], b.randomExtent(40)
 	dims := []int{v.Dims[0], n}
-	if countElements(dims) > maxElements || countElements(dims)*k > maxProducts {
+	if onnxgraph.CountElements(dims) > maxElements || onnxgraph.CountElements(dims)*k > maxProducts {
 		return true
 	}
 	scalar := func(t onnx.DataType, f float64) string { return b.addConstant(t, nil, []float64{f}) }
-	w := b.addConstant(onnx.Int8, []int{k, n}, randomMultiples(b.rng, k*n, -100, 100, 1))
+	w := b.addConstant(onnx.Int8, []int{k, n}, onnxgraph.RandomMultiples(b.rng, k*n, -100, 100, 1))
 	in := []string{y, s, z, w, scalar(onnx.Float, 1.0/128), scalar(onnx.Int8, 0), scalar(onnx.Float, 0.25), scalar(onnx.Uint8, 128)}
-	q := b.addNode("QLinearMatMul", in, Value{Type: onnx.Uint8, Dims: dims, High: 255, Exact: true})
+	q := b.addNode("QLinearMatMul", in, onnxgraph.Value{Type: onnx.Uint8, Dims: dims, High: 255, Exact: true})
 	if b.randomBool(85) {
-		b.addNode("DequantizeLinear", []string{q, in[6], in[7]}, Value{Type: onnx.Float, Dims: dims, Low: -32, High: 32})
+		b.addNode("DequantizeLinear", []string{q, in[6], in[7]}, onnxgraph.Value{Type: onnx.Float, Dims: dims, Low: -32, High: 32})
 	}
 	return true
 }
@@ -107,24 +108,24 @@ func addDynamicQuantize(b *builder, x string) bool {
 	r := len(v.Dims)
 	k, n := v.Dims[r-1], b.randomExtent(30)
 	dims := append(slices.Clone(v.Dims[:r-1]), n)
-	if r < 2 || countElements(dims) > maxElements || countElements(dims)*k > maxProducts {
+	if r < 2 || onnxgraph.CountElements(dims) > maxElements || onnxgraph.CountElements(dims)*k > maxProducts {
 		return false
 	}
-	scalar := Value{Type: onnx.Float, Dims: []int{}, Low: 0, High: 0.1}
-	q := b.addNodeWithOutputs("DynamicQuantizeLinear", []string{x}, []Value{{Type: onnx.Uint8, Dims: v.Dims, High: 255}, scalar, {Type: onnx.Uint8, Dims: []int{}, High: 255}})
-	w := b.addConstant(onnx.Int8, []int{k, n}, randomMultiples(b.rng, k*n, -20, 20, 1))
-	y := b.addNode("MatMulInteger", []string{q[0], w, q[2], b.addConstant(onnx.Int8, nil, []float64{0})}, Value{Type: onnx.Int32, Dims: dims, Low: -1e5, High: 1e5})
-	f := b.addNode("Cast", []string{y}, Value{Type: onnx.Float, Dims: dims, Low: -1e5, High: 1e5}, newIntAttribute("to", int(onnx.Float)))
-	factor := b.addNode("Mul", []string{q[1], b.addConstant(onnx.Float, pickRandom(b, []int{}, []int{1}), []float64{1.0 / 64})}, Value{Type: onnx.Float, Dims: []int{}, Low: 0, High: 0.01})
-	b.graph.Values[factor] = Value{Type: onnx.Float, Dims: binaryResultDims(b, factor), Low: 0, High: 0.01}
-	b.addNode("Mul", []string{f, factor}, Value{Type: onnx.Float, Dims: dims, Low: -50, High: 50})
+	scalar := onnxgraph.Value{Type: onnx.Float, Dims: []int{}, Low: 0, High: 0.1}
+	q := b.addNodeWithOutputs("DynamicQuantizeLinear", []string{x}, []onnxgraph.Value{{Type: onnx.Uint8, Dims: v.Dims, High: 255}, scalar, {Type: onnx.Uint8, Dims: []int{}, High: 255}})
+	w := b.addConstant(onnx.Int8, []int{k, n}, onnxgraph.RandomMultiples(b.rng, k*n, -20, 20, 1))
+	y := b.addNode("MatMulInteger", []string{q[0], w, q[2], b.addConstant(onnx.Int8, nil, []float64{0})}, onnxgraph.Value{Type: onnx.Int32, Dims: dims, Low: -1e5, High: 1e5})
+	f := b.addNode("Cast", []string{y}, onnxgraph.Value{Type: onnx.Float, Dims: dims, Low: -1e5, High: 1e5}, newIntAttribute("to", int(onnx.Float)))
+	factor := b.addNode("Mul", []string{q[1], b.addConstant(onnx.Float, pickRandom(b, []int{}, []int{1}), []float64{1.0 / 64})}, onnxgraph.Value{Type: onnx.Float, Dims: []int{}, Low: 0, High: 0.01})
+	b.graph.Values[factor] = onnxgraph.Value{Type: onnx.Float, Dims: binaryResultDims(b, factor), Low: 0, High: 0.01}
+	b.addNode("Mul", []string{f, factor}, onnxgraph.Value{Type: onnx.Float, Dims: dims, Low: -50, High: 50})
 	return true
 }
 
 // binaryResultDims returns the shape of the named tensor. The tensor must be the result of a node
 // whose two operands broadcast.
 func binaryResultDims(b *builder, name string) []int {
-	n := b.graph.Nodes[b.graph.indexProducers()[name]]
+	n := b.graph.Nodes[b.graph.IndexProducers()[name]]
 	dims, _ := broadcastDims(b.tensorDims(n.Inputs[0]), b.tensorDims(n.Inputs[1]))
 	return dims
 }

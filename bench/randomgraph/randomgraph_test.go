@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"anesim/bench/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
@@ -53,7 +54,7 @@ func TestNewIsDeterministic(t *testing.T) {
 
 // checkModel fails the test unless the encoded form of g can be read, and every operand is an
 // input, a constant or the result of an earlier node.
-func checkModel(t *testing.T, what string, g *Graph) {
+func checkModel(t *testing.T, what string, g *onnxgraph.Graph) {
 	t.Helper()
 	m, err := onnx.Read(g.Encode())
 	if err != nil {
@@ -69,7 +70,7 @@ func checkModel(t *testing.T, what string, g *Graph) {
 	}
 	for _, in := range m.Inputs {
 		add(in.Name)
-		if c := findTensor(g.Inputs, in.Name); c == nil || len(c.Values) != countElements(c.Dims) {
+		if c := g.Input(in.Name); c == nil || len(c.Values) != onnxgraph.CountElements(c.Dims) {
 			t.Errorf("%s of seed %s: input %q has no values, or not as many as elements", what, g.Seed, in.Name)
 		}
 	}
@@ -127,69 +128,8 @@ func TestGraphsAreValid(t *testing.T) {
 	}
 }
 
-func TestRearrangementsDiffer(t *testing.T) {
-	g := attentionGraph()
-	rng := rand.New(rand.NewPCG(1, 1))
-	orders := map[string]bool{}
-	for range 20 {
-		p := g.Permute(rng)
-		var ops string
-		for _, n := range p.Nodes {
-			ops += n.Op + n.Outputs[0] + " "
-		}
-		orders[ops] = true
-		if !slices.Equal(p.Outputs, g.Outputs) {
-			t.Errorf("Permute changed the outputs from %v to %v", g.Outputs, p.Outputs)
-		}
-	}
-	if len(orders) < 3 {
-		t.Errorf("20 permutations of self-attention have %d orders, want at least 3", len(orders))
-	}
-	r := g.Rename(rng)
-	for _, n := range r.Nodes {
-		for _, out := range n.Outputs {
-			if _, ok := g.Values[out]; ok && !slices.Contains(g.Outputs, out) {
-				t.Errorf("Rename left the inner tensor %q its name", out)
-			}
-		}
-	}
-}
-
-// attentionGraph returns a graph that computes self-attention of x with one head.
-func attentionGraph() *Graph {
-	b := newBuilder(rand.New(rand.NewPCG(3, 3)), 17)
-	x := b.addInput(1, 5, 8)
-	var parts []string
-	for range 3 {
-		b.addMatMul(x, b.addWeights(8, 8, 8), 8, []int{1, 5, 8})
-		parts = append(parts, b.names[len(b.names)-1])
-	}
-	addScaledAttention(b, parts[0], parts[1], parts[2])
-	b.chooseOutputs()
-	return b.graph
-}
-
-func TestMinimize(t *testing.T) {
-	// The defect of this test is a Softmax in a graph that has a MatMul too.
-	fails := func(g *Graph) bool {
-		has := func(op string) bool {
-			return slices.ContainsFunc(g.Nodes, func(n *Node) bool { return n.Op == op })
-		}
-		return has("Softmax") && has("MatMul")
-	}
-	g := attentionGraph()
-	if !fails(g) {
-		t.Fatalf("want a graph with MatMul and Softmax, found\n%s", g)
-	}
-	small := g.Minimize(fails)
-	checkModel(t, "minimum", small)
-	if !fails(small) || len(small.Nodes) != 2 {
-		t.Errorf("Minimize leaves %d nodes, want MatMul and Softmax:\n%s", len(small.Nodes), small)
-	}
-}
-
 func TestCoverage(t *testing.T) {
-	var c Coverage
+	var c onnxgraph.Coverage
 	for seed := range uint64(4000) {
 		c.Add(New(seed, Options{}))
 	}
@@ -219,7 +159,7 @@ func TestFormsAreDrawn(t *testing.T) {
 		"QuantizeLinear 2": true, "DequantizeLinear 2": true, "Resize 1": true, "Resize 2": true, "LSTM 3": true, "LSTM 5": true, "GRU 5": true,
 		"LSTM direction": true, "LSTM output 0": true, "TopK largest": true, "DepthToSpace mode": true, "Dropout 1": true,
 	}
-	versions, forms := map[int]bool{}, map[Form]bool{}
+	versions, forms := map[int]bool{}, map[onnxgraph.Form]bool{}
 	for seed := range uint64(6000) {
 		g := New(seed, Options{})
 		versions[g.Opset] = true
@@ -236,7 +176,7 @@ func TestFormsAreDrawn(t *testing.T) {
 				delete(missing, n.Op+" output 0")
 			}
 			for form := range missing {
-				if op, name, _ := strings.Cut(form, " "); op == n.Op && !slices.ContainsFunc(n.Attributes, func(a Attribute) bool { return a.Name == name }) && name[0] > '9' && !strings.HasPrefix(name, "output") {
+				if op, name, _ := strings.Cut(form, " "); op == n.Op && !slices.ContainsFunc(n.Attributes, func(a onnxgraph.Attribute) bool { return a.Name == name }) && name[0] > '9' && !strings.HasPrefix(name, "output") {
 					delete(missing, form)
 				}
 			}
@@ -252,70 +192,6 @@ func TestFormsAreDrawn(t *testing.T) {
 	}
 	if len(forms) != 3 {
 		t.Errorf("constants have the forms %v; want raw, typed and nodes", forms)
-	}
-}
-
-func TestChains(t *testing.T) {
-	b := newBuilder(rand.New(rand.NewPCG(1, 1)), 17)
-	x := b.addInput(2, 3)
-	y := b.addNode("Relu", []string{x}, b.findValue(x))
-	z := b.addNode("Mul", []string{y, y}, b.findValue(x))
-	b.addNode("Add", []string{z, y}, b.findValue(x))
-	if got, want := b.graph.Chains(2), []string{"Relu>Mul", "Mul>Add", "Relu>Add"}; !slices.Equal(got, want) {
-		t.Errorf("pairs are %v, want %v", got, want)
-	}
-	if got, want := b.graph.Chains(3), []string{"Relu>Mul>Add"}; !slices.Equal(got, want) {
-		t.Errorf("triples are %v, want %v", got, want)
-	}
-}
-
-func TestRebatch(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	g := attentionGraph()
-	two, second, ok := g.Rebatch(rng)
-	if !ok {
-		t.Fatalf("Rebatch refuses\n%s", g)
-	}
-	if got, want := two.Inputs[0].Dims, []int{2, 5, 8}; !slices.Equal(got, want) {
-		t.Errorf("the input of two has dims %v, want %v", got, want)
-	}
-	if got, want := two.Values[two.Outputs[0]].Dims, []int{2, 5, 8}; !slices.Equal(got, want) {
-		t.Errorf("the output of two has dims %v, want %v", got, want)
-	}
-	both := slices.Concat(g.Inputs[0].Values, second.Inputs[0].Values)
-	if !slices.Equal(two.Inputs[0].Values, both) {
-		t.Error("the input of two is not that of the graph followed by that of the second item")
-	}
-	if slices.Equal(g.Inputs[0].Values, second.Inputs[0].Values) {
-		t.Error("both items of the batch have the same input")
-	}
-
-	// A transpose that moves the batch, and a mean over it, depend on the other items. The sizes of
-	// a Resize contain the number of items.
-	for _, op := range []string{"Transpose", "ReduceMean", "Resize"} {
-		b := newBuilder(rand.New(rand.NewPCG(1, 1)), 17)
-		x := b.addInput(1, 3)
-		switch op {
-		case "Transpose":
-			b.addNode(op, []string{x}, b.findValue(x).withDims(3, 1), newIntsAttribute("perm", 1, 0))
-		case "ReduceMean":
-			b.addNode(op, []string{x}, b.findValue(x).withDims(1, 3), newIntsAttribute("axes", 0), newIntAttribute("keepdims", 1))
-		case "Resize":
-			b.addNode(op, []string{x, "", "", b.addInts(1, 6)}, b.findValue(x).withDims(1, 6))
-		}
-		b.chooseOutputs()
-		if _, _, ok := b.graph.Rebatch(rng); ok {
-			t.Errorf("Rebatch accepts %s over the batch", op)
-		}
-	}
-}
-
-func TestNPY(t *testing.T) {
-	x := &Tensor{Type: onnx.Float, Dims: []int{3}, Values: []float64{1, -0.5, 2}}
-	want := "\x93NUMPY\x01\x00\x76\x00{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }"
-	want += strings.Repeat(" ", 127-len(want)) + "\n" + "\x00\x00\x80\x3f\x00\x00\x00\xbf\x00\x00\x00\x40"
-	if got := string(x.NPY()); got != want {
-		t.Errorf("NPY gives %q, want %q", got, want)
 	}
 }
 

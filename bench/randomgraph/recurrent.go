@@ -3,6 +3,7 @@ package randomgraph
 import (
 	"slices"
 
+	"anesim/bench/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
@@ -35,7 +36,7 @@ func addRecurrentOperator(b *builder, x string) bool {
 		switch {
 		case i == 6 && op != "LSTM":
 		case b.randomBool(25):
-			in[i] = b.addConstant(onnx.Float, states, make([]float64, countElements(states)))
+			in[i] = b.addConstant(onnx.Float, states, make([]float64, onnxgraph.CountElements(states)))
 		case b.randomBool(25):
 			in[i] = b.addOffsets(states...)
 		}
@@ -43,12 +44,12 @@ func addRecurrentOperator(b *builder, x string) bool {
 	for in[len(in)-1] == "" {
 		in = in[:len(in)-1]
 	}
-	a := []Attribute{newIntAttribute("hidden_size", hidden), newTextAttribute("direction", direction)}
+	a := []onnxgraph.Attribute{newIntAttribute("hidden_size", hidden), newTextAttribute("direction", direction)}
 	if op == "GRU" {
 		a = append(a, newIntAttribute("linear_before_reset", b.rng.IntN(2)))
 	}
-	bound := v.withRange(-1, 1)
-	out := []Value{bound.withDims(steps, directions, batch, hidden), bound.withDims(states...)}
+	bound := v.WithRange(-1, 1)
+	out := []onnxgraph.Value{bound.WithDims(steps, directions, batch, hidden), bound.WithDims(states...)}
 	switch b.rng.IntN(3) {
 	case 0:
 		out = out[:1]

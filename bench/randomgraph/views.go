@@ -3,6 +3,7 @@ package randomgraph
 import (
 	"slices"
 
+	"anesim/bench/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
@@ -46,11 +47,11 @@ func addReshape(b *builder, x string) bool {
 	dims := randomReshape(b, v.Dims)
 	switch k := b.rng.IntN(100); {
 	case k < 15:
-		dims = []int{countElements(v.Dims)}
-	case k < 25 && countElements(v.Dims) == 1:
+		dims = []int{onnxgraph.CountElements(v.Dims)}
+	case k < 25 && onnxgraph.CountElements(v.Dims) == 1:
 		dims = []int{}
 	case k < 30:
-		dims = []int{1, countElements(v.Dims), 1, 1}
+		dims = []int{1, onnxgraph.CountElements(v.Dims), 1, 1}
 	}
 	shape := slices.Clone(dims)
 	if len(shape) > 0 && b.randomBool(25) {
@@ -59,11 +60,11 @@ func addReshape(b *builder, x string) bool {
 	if len(shape) > 0 && len(v.Dims) > 0 && shape[0] == v.Dims[0] && b.randomBool(30) {
 		shape[0] = 0
 	}
-	var a []Attribute
+	var a []onnxgraph.Attribute
 	if b.graph.Opset >= 14 && b.randomBool(15) && !slices.Contains(shape, 0) {
 		a = append(a, newIntAttribute("allowzero", b.rng.IntN(2)))
 	}
-	b.addNode("Reshape", []string{x, b.addInts(shape...)}, v.withDims(dims...), a...)
+	b.addNode("Reshape", []string{x, b.addInts(shape...)}, v.WithDims(dims...), a...)
 	return true
 }
 
@@ -88,17 +89,17 @@ func addViewOperator(b *builder, x string) bool {
 		}
 		if b.randomBool(10) { // without the attribute, axes are reversed
 			slices.SortFunc(perm, func(i, k int) int { return k - i })
-			b.addNode("Transpose", []string{x}, v.withDims(permuteDims(v.Dims, perm)...))
+			b.addNode("Transpose", []string{x}, v.WithDims(permuteDims(v.Dims, perm)...))
 			return true
 		}
-		b.addNode("Transpose", []string{x}, v.withDims(permuteDims(v.Dims, perm)...), newIntsAttribute("perm", perm...))
+		b.addNode("Transpose", []string{x}, v.WithDims(permuteDims(v.Dims, perm)...), newIntsAttribute("perm", perm...))
 	case "Flatten":
 		axis := b.rng.IntN(n + 1)
-		rows := countElements(v.Dims[:axis])
+		rows := onnxgraph.CountElements(v.Dims[:axis])
 		if axis < n {
 			axis = b.maybeNegativeAxis(axis, n)
 		}
-		b.addNode("Flatten", []string{x}, v.withDims(rows, countElements(v.Dims)/rows), newIntAttribute("axis", axis))
+		b.addNode("Flatten", []string{x}, v.WithDims(rows, onnxgraph.CountElements(v.Dims)/rows), newIntAttribute("axis", axis))
 	case "Squeeze":
 		return addSqueeze(b, x)
 	case "Unsqueeze":
@@ -109,7 +110,7 @@ func addViewOperator(b *builder, x string) bool {
 		if !ok || len(out) > 5 {
 			return false
 		}
-		b.addNode("Expand", []string{x, b.addInts(dims...)}, v.withDims(out...))
+		b.addNode("Expand", []string{x, b.addInts(dims...)}, v.WithDims(out...))
 	case "Tile":
 		if n == 0 || v.Type != onnx.Float {
 			return false
@@ -120,17 +121,17 @@ func addViewOperator(b *builder, x string) bool {
 		for i := range out {
 			out[i] *= repeats[i]
 		}
-		if countElements(out) > maxElements {
+		if onnxgraph.CountElements(out) > maxElements {
 			return false
 		}
-		b.addNode("Tile", []string{x, b.addInts(repeats...)}, v.withDims(out...))
+		b.addNode("Tile", []string{x, b.addInts(repeats...)}, v.WithDims(out...))
 	}
 	return true
 }
 
 // addOperatorWithAxes adds the operator op of x with a list of axes and returns the name of the
 // result, which out describes. The axes are an attribute before operator set 13 and an input since.
-func (b *builder) addOperatorWithAxes(op, x string, out Value, axes ...int) string {
+func (b *builder) addOperatorWithAxes(op, x string, out onnxgraph.Value, axes ...int) string {
 	if b.graph.Opset < 13 {
 		return b.addNode(op, []string{x}, out, newIntsAttribute("axes", axes...))
 	}
@@ -150,11 +151,11 @@ func addUnsqueeze(b *builder, x string) bool {
 		for _, axis := range slices.Sorted(slices.Values(axes)) {
 			dims = slices.Insert(dims, axis, 1)
 		}
-		b.addOperatorWithAxes("Unsqueeze", x, v.withDims(dims...), axes...)
+		b.addOperatorWithAxes("Unsqueeze", x, v.WithDims(dims...), axes...)
 		return true
 	}
 	axis := b.rng.IntN(n + 1)
-	b.addOperatorWithAxes("Unsqueeze", x, v.withDims(slices.Insert(slices.Clone(v.Dims), axis, 1)...), b.maybeNegativeAxis(axis, n+1))
+	b.addOperatorWithAxes("Unsqueeze", x, v.WithDims(slices.Insert(slices.Clone(v.Dims), axis, 1)...), b.maybeNegativeAxis(axis, n+1))
 	return true
 }
 
@@ -173,7 +174,7 @@ func addSqueeze(b *builder, x string) bool {
 	}
 	if b.randomBool(30) {
 		dims := slices.DeleteFunc(slices.Clone(v.Dims), func(d int) bool { return d == 1 })
-		b.addNode("Squeeze", []string{x}, v.withDims(dims...))
+		b.addNode("Squeeze", []string{x}, v.WithDims(dims...))
 		return true
 	}
 	if len(at) > 1 && b.randomBool(40) {
@@ -185,11 +186,11 @@ func addSqueeze(b *builder, x string) bool {
 				dims = append(dims, d)
 			}
 		}
-		b.addOperatorWithAxes("Squeeze", x, v.withDims(dims...), b.maybeNegativeAxis(at[0], len(v.Dims)), b.maybeNegativeAxis(at[1], len(v.Dims)))
+		b.addOperatorWithAxes("Squeeze", x, v.WithDims(dims...), b.maybeNegativeAxis(at[0], len(v.Dims)), b.maybeNegativeAxis(at[1], len(v.Dims)))
 		return true
 	}
 	i := pickRandom(b, at...)
-	b.addOperatorWithAxes("Squeeze", x, v.withDims(slices.Delete(slices.Clone(v.Dims), i, i+1)...), b.maybeNegativeAxis(i, len(v.Dims)))
+	b.addOperatorWithAxes("Squeeze", x, v.WithDims(slices.Delete(slices.Clone(v.Dims), i, i+1)...), b.maybeNegativeAxis(i, len(v.Dims)))
 	return true
 }
 
@@ -217,17 +218,17 @@ func addSelectionOrJoin(b *builder, x string) bool {
 	}
 	n, c, h, w := v.Dims[0], v.Dims[1], v.Dims[2], v.Dims[3]
 	if c%4 == 0 && b.randomBool(50) {
-		a := []Attribute{newIntAttribute("blocksize", 2)}
+		a := []onnxgraph.Attribute{newIntAttribute("blocksize", 2)}
 		if b.graph.Opset >= 11 {
 			a = append(a, newTextAttribute("mode", pickRandom(b, "DCR", "CRD")))
 		}
-		b.addNode("DepthToSpace", []string{x}, v.withDims(n, c/4, h*2, w*2), a...)
+		b.addNode("DepthToSpace", []string{x}, v.WithDims(n, c/4, h*2, w*2), a...)
 		return true
 	}
 	if h%2 != 0 || w%2 != 0 {
 		return false
 	}
-	b.addNode("SpaceToDepth", []string{x}, v.withDims(n, c*4, h/2, w/2), newIntAttribute("blocksize", 2))
+	b.addNode("SpaceToDepth", []string{x}, v.WithDims(n, c*4, h/2, w/2), newIntAttribute("blocksize", 2))
 	return true
 }
 
@@ -279,11 +280,11 @@ func addSlice(b *builder, x string) bool {
 	}
 	leading = leading && b.randomBool(70)
 	if b.graph.Opset < 10 {
-		a := []Attribute{newIntsAttribute("starts", starts...), newIntsAttribute("ends", ends...)}
+		a := []onnxgraph.Attribute{newIntsAttribute("starts", starts...), newIntsAttribute("ends", ends...)}
 		if !leading {
 			a = append(a, newIntsAttribute("axes", axes...))
 		}
-		b.addNode("Slice", []string{x}, v.withDims(dims...), a...)
+		b.addNode("Slice", []string{x}, v.WithDims(dims...), a...)
 		return true
 	}
 	in := []string{x, b.addInts(starts...), b.addInts(ends...)}
@@ -296,7 +297,7 @@ func addSlice(b *builder, x string) bool {
 		}
 		in = append(in, b.addInts(steps...))
 	}
-	b.addNode("Slice", in, v.withDims(dims...))
+	b.addNode("Slice", in, v.WithDims(dims...))
 	return true
 }
 
@@ -305,7 +306,7 @@ func addSlice(b *builder, x string) bool {
 func addConcat(b *builder, x string) bool {
 	v := b.findValue(x)
 	axis := b.randomAxis(len(v.Dims))
-	fits := func(u Value) bool {
+	fits := func(u onnxgraph.Value) bool {
 		if u.Type != v.Type || len(u.Dims) != len(v.Dims) {
 			return false
 		}
@@ -323,7 +324,7 @@ func addConcat(b *builder, x string) bool {
 	if y == x && v.Type == onnx.Float && b.randomBool(40) {
 		dims := slices.Clone(v.Dims)
 		dims[axis] = b.randomInt(1, 4)
-		if countElements(dims) <= maxElements {
+		if onnxgraph.CountElements(dims) <= maxElements {
 			y = b.addOffsets(dims...)
 		}
 	}
@@ -341,10 +342,10 @@ func addConcat(b *builder, x string) bool {
 		dims[axis] += u.Dims[axis]
 		v.Low, v.High, v.Exact = min(v.Low, u.Low), max(v.High, u.High), v.Exact && u.Exact
 	}
-	if countElements(dims) > maxElements {
+	if onnxgraph.CountElements(dims) > maxElements {
 		return false
 	}
-	b.addNode("Concat", in, v.withDims(dims...), newIntAttribute("axis", b.maybeNegativeAxis(axis, len(dims))))
+	b.addNode("Concat", in, v.WithDims(dims...), newIntAttribute("axis", b.maybeNegativeAxis(axis, len(dims))))
 	return true
 }
 
@@ -378,11 +379,11 @@ func addSplit(b *builder, x string) bool {
 			sizes[0], sizes[1] = sizes[0]-1, sizes[1]+1
 		}
 	}
-	var out []Value
+	var out []onnxgraph.Value
 	for _, s := range sizes {
 		dims := slices.Clone(v.Dims)
 		dims[axis] = s
-		out = append(out, v.withDims(dims...))
+		out = append(out, v.WithDims(dims...))
 	}
 	a := newIntAttribute("axis", b.maybeNegativeAxis(axis, len(v.Dims)))
 	switch {
@@ -415,12 +416,12 @@ func addGather(b *builder, x string) bool {
 	if b.graph.Opset < 11 {
 		low = 0
 	}
-	indices := randomMultiples(b.rng, countElements(shape), low, n-1, 1)
+	indices := onnxgraph.RandomMultiples(b.rng, onnxgraph.CountElements(shape), low, n-1, 1)
 	dims := slices.Concat(v.Dims[:axis], shape, v.Dims[axis+1:])
-	if countElements(dims) > maxElements {
+	if onnxgraph.CountElements(dims) > maxElements {
 		return false
 	}
-	b.addNode("Gather", []string{x, b.addConstant(pickRandom(b, onnx.Int64, onnx.Int64, onnx.Int32), shape, indices)}, v.withDims(dims...), newIntAttribute("axis", b.maybeNegativeAxis(axis, len(v.Dims))))
+	b.addNode("Gather", []string{x, b.addConstant(pickRandom(b, onnx.Int64, onnx.Int64, onnx.Int32), shape, indices)}, v.WithDims(dims...), newIntAttribute("axis", b.maybeNegativeAxis(axis, len(v.Dims))))
 	return true
 }
 
@@ -447,7 +448,7 @@ func addPad(b *builder, x string) bool {
 		begin[axis], end[axis] = b.randomInt(least, most), b.randomInt(least, most)
 		dims[axis] += begin[axis] + end[axis]
 	}
-	if countElements(dims) > maxElements {
+	if onnxgraph.CountElements(dims) > maxElements {
 		return false
 	}
 	fill := 0.0
@@ -456,7 +457,7 @@ func addPad(b *builder, x string) bool {
 		v.Low, v.High = min(v.Low, fill), max(v.High, fill)
 	}
 	if b.graph.Opset < 11 {
-		b.addNode("Pad", []string{x}, v.withDims(dims...), newTextAttribute("mode", mode), newIntsAttribute("pads", slices.Concat(begin, end)...), newFloatAttribute("value", float32(fill)))
+		b.addNode("Pad", []string{x}, v.WithDims(dims...), newTextAttribute("mode", mode), newIntsAttribute("pads", slices.Concat(begin, end)...), newFloatAttribute("value", float32(fill)))
 		return true
 	}
 	in := []string{x, "", "", ""}
@@ -478,6 +479,6 @@ func addPad(b *builder, x string) bool {
 	for in[len(in)-1] == "" {
 		in = in[:len(in)-1]
 	}
-	b.addNode("Pad", in, v.withDims(dims...), newTextAttribute("mode", mode))
+	b.addNode("Pad", in, v.WithDims(dims...), newTextAttribute("mode", mode))
 	return true
 }

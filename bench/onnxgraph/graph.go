@@ -1,7 +1,8 @@
-package randomgraph
+package onnxgraph
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,12 +14,24 @@ import (
 type Value struct {
 	Type onnx.DataType
 	Dims []int
-	// Low and High estimate the smallest and the largest element. The generator uses them to
+	// Low and High estimate the smallest and the largest element. A generator uses them to
 	// avoid divisors near zero and results that fp16 cannot hold.
 	Low, High float64
 	// Exact is true if fp16 arithmetic computes every element without rounding. Only then does
 	// a comparison or a rounding to an integer have one correct result.
 	Exact bool
+}
+
+// WithDims returns v with another shape.
+func (v Value) WithDims(dims ...int) Value {
+	v.Dims = dims
+	return v
+}
+
+// WithRange returns the description of a float32 tensor with the shape of v, whose elements are
+// inexact and range from low to high.
+func (v Value) WithRange(low, high float64) Value {
+	return Value{Type: onnx.Float, Dims: v.Dims, Low: low, High: high}
 }
 
 // A Tensor is an input or a constant of a graph, with its values in row-major order.
@@ -74,7 +87,7 @@ type Node struct {
 
 // A Graph is an ONNX model in a form that tests can change and write to a file.
 type Graph struct {
-	Seed      string // the seed of New, for messages
+	Seed      string // what the graph was made from, for messages
 	Opset     int
 	Inputs    []*Tensor
 	Constants []*Tensor
@@ -83,8 +96,18 @@ type Graph struct {
 	Values    map[string]Value // all tensors by name, including inputs and constants
 }
 
-// countElements returns the number of elements of a tensor with the given dims.
-func countElements(dims []int) int {
+// RandomMultiples returns n random multiples of 1/unit from low/unit to high/unit. The unit must be
+// a power of two, so that the values are the same on every machine.
+func RandomMultiples(rng *rand.Rand, n, low, high int, unit float64) []float64 {
+	values := make([]float64, n)
+	for i := range values {
+		values[i] = float64(low+rng.IntN(high-low+1)) / unit
+	}
+	return values
+}
+
+// CountElements returns the number of elements of a tensor with the given dims.
+func CountElements(dims []int) int {
 	n := 1
 	for _, d := range dims {
 		n *= d
@@ -137,9 +160,12 @@ func findTensor(list []*Tensor, name string) *Tensor {
 // Constant returns the constant of g with the given name, or nil if there is none.
 func (g *Graph) Constant(name string) *Tensor { return findTensor(g.Constants, name) }
 
-// indexProducers returns a map from the name of each tensor that a node produces to the index of
+// Input returns the input of g with the given name, or nil if there is none.
+func (g *Graph) Input(name string) *Tensor { return findTensor(g.Inputs, name) }
+
+// IndexProducers returns a map from the name of each tensor that a node produces to the index of
 // that node.
-func (g *Graph) indexProducers() map[string]int {
+func (g *Graph) IndexProducers() map[string]int {
 	m := map[string]int{}
 	for i, n := range g.Nodes {
 		for _, out := range n.Outputs {

@@ -1,4 +1,4 @@
-package randomgraph
+package onnxgraph
 
 import (
 	"fmt"
@@ -70,7 +70,7 @@ func (g *Graph) Rename(rng *rand.Rand) *Graph {
 	c := g.Copy()
 	names := map[string]string{}
 	keep := func(name string) bool {
-		return name == "" || slices.Contains(g.Outputs, name) || findTensor(g.Inputs, name) != nil
+		return name == "" || slices.Contains(g.Outputs, name) || g.Input(name) != nil
 	}
 	var old []string
 	for _, t := range c.Constants {

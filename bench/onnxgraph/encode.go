@@ -1,4 +1,4 @@
-package randomgraph
+package onnxgraph
 
 import (
 	"encoding/binary"
@@ -151,7 +151,7 @@ func (t *Tensor) encodeAsConstantNode(opset int) message {
 	n := message{}.appendText(2, t.Name).appendText(3, "constant "+t.Name).appendText(4, "Constant")
 	switch {
 	case opset >= 12 && t.Type == onnx.Float && len(t.Dims) == 0:
-		return n.appendBytes(5, newFloatAttribute("value_float", float32(t.Values[0])).encode())
+		return n.appendBytes(5, Attribute{Name: "value_float", Kind: FloatKind, Float: float32(t.Values[0])}.encode())
 	case opset >= 12 && t.Type == onnx.Int64 && len(t.Dims) == 1 && len(t.Values) > 0:
 		a := Attribute{Name: "value_ints", Kind: IntsKind}
 		for _, v := range t.Values {

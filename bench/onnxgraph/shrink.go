@@ -1,4 +1,4 @@
-package randomgraph
+package onnxgraph
 
 import (
 	"iter"
@@ -129,7 +129,7 @@ func sampleValues(v Value) []float64 {
 	if float64(first) < low*unit {
 		first++
 	}
-	return randomMultiples(rand.New(rand.NewPCG(uint64(countElements(v.Dims)), 1)), countElements(v.Dims), first, max(first, last), unit)
+	return RandomMultiples(rand.New(rand.NewPCG(uint64(CountElements(v.Dims)), 1)), CountElements(v.Dims), first, max(first, last), unit)
 }
 
 // yieldBypassedNodes returns an iterator over copies of g without one node, whose result is

@@ -1,4 +1,4 @@
-package randomgraph
+package onnxgraph
 
 import (
 	"math/rand/v2"

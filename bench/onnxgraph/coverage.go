@@ -1,4 +1,4 @@
-package randomgraph
+package onnxgraph
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ type Coverage struct {
 // is a string such as "Conv>Relu>Mul" if length is 3. Each node of a path reads a result of the
 // previous one. Different paths can have equal names, so the result can contain duplicates.
 func (g *Graph) Chains(length int) []string {
-	makers := g.indexProducers()
+	makers := g.IndexProducers()
 	var chains []string
 	var extend func(i int, ops []string)
 	extend = func(i int, ops []string) {

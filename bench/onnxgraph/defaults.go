@@ -1,15 +1,6 @@
-package randomgraph
+package onnxgraph
 
 import "slices"
-
-// introduced has the version of the operator set in which an operator, or the form in which this
-// package writes it, first exists. It leaves out operators that version 9 already has.
-var introduced = map[string]int{
-	"BitShift": 11, "Celu": 12, "CumSum": 11, "DequantizeLinear": 10, "DynamicQuantizeLinear": 11, "Einsum": 12, "Equal": 11,
-	"GatherElements": 11, "GroupNormalization": 18, "GatherND": 11, "GreaterOrEqual": 12, "GridSample": 16, "HardSwish": 14, "LayerNormalization": 17,
-	"LessOrEqual": 12, "MatMulInteger": 10, "Mish": 18, "Mod": 10, "OneHot": 11, "QLinearConv": 10, "QLinearMatMul": 10,
-	"QuantizeLinear": 10, "Resize": 11, "Round": 11, "ScatterElements": 11, "ScatterND": 11, "ThresholdedRelu": 10, "Trilu": 14,
-}
 
 // defaultAxis returns the default value of the attribute axis of an operator in version opset of
 // the operator set. It returns ok = false if the operator has no default axis.
@@ -30,9 +21,9 @@ func defaultAxis(op string, opset int) (axis int, ok bool) {
 	return 0, false
 }
 
-// isDefaultAttribute reports whether attribute a has its default value, so that a node of op
+// IsDefault reports whether attribute a has its default value, so that a node of op
 // computes the same without it.
-func isDefaultAttribute(op string, a Attribute, opset int) bool {
+func (a Attribute) IsDefault(op string, opset int) bool {
 	switch a.Kind {
 	case IntKind:
 		return isDefaultIntAttribute(op, a, opset)
@@ -56,7 +47,7 @@ func isDefaultAttribute(op string, a Attribute, opset int) bool {
 	return false
 }
 
-// isDefaultIntAttribute is isDefaultAttribute for attributes that are integers.
+// isDefaultIntAttribute is IsDefault for attributes that are integers.
 func isDefaultIntAttribute(op string, a Attribute, opset int) bool {
 	switch a.Name {
 	case "axis":
@@ -72,7 +63,7 @@ func isDefaultIntAttribute(op string, a Attribute, opset int) bool {
 	return false
 }
 
-// isDefaultListAttribute is isDefaultAttribute for attributes that are lists of integers.
+// isDefaultListAttribute is IsDefault for attributes that are lists of integers.
 func isDefaultListAttribute(op string, a Attribute) bool {
 	isFilledWith := func(value int) bool {
 		return !slices.ContainsFunc(a.Ints, func(v int) bool { return v != value })
