@@ -49,11 +49,11 @@ func adviseOnSmallResult(d *hw.DescriptorReport) string {
 	if !d.SinglePatch() {
 		return ""
 	}
-	idle, moved := "loads and stores do", "moved"
+	idle, moved := "loads and stores do", " with one group of output channels per engine is moved"
 	if d.Crew.Own > 1 {
-		idle, moved = "the load does", "loaded"
+		idle, moved = "the load does", " is loaded"
 	}
-	return fmt.Sprintf("; in this descriptor %s not overlap with the array, because an image of at most %d pixels is %s in one piece (inferred)", idle, hw.SinglePatchPixels, moved)
+	return fmt.Sprintf("; in this descriptor %s not overlap with the array, because an image of at most %d pixels%s in one piece (inferred)", idle, hw.SinglePatchPixels, moved)
 }
 
 // gatedTilesClause returns a clause that says how much longer the array works because some tiles

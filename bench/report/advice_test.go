@@ -23,7 +23,7 @@ func TestAdvice(t *testing.T) {
 		{hw.DescriptorReport{Cycles: hw.Accounting{OutputStall: 100}, DMA: dma.Traffic{Destination: 7, Kernel: 2}}, "wait for memory to take 7 B of output"},
 		{
 			hw.DescriptorReport{MACs: 1, Shape: hw.Shape{Wout: 4, Hout: 37}, Cycles: hw.Accounting{OutputStall: 100}},
-			"take 0 B of output; in this descriptor loads and stores do not overlap with the array, because an image of at most 256 pixels is moved in one piece (inferred)",
+			"take 0 B of output; in this descriptor loads and stores do not overlap with the array, because an image of at most 256 pixels with one group of output channels per engine is moved in one piece (inferred)",
 		},
 		{
 			hw.DescriptorReport{MACs: 1, Shape: hw.Shape{Wout: 4, Hout: 37}, Crew: tiles.Crew{Own: 14}, Cycles: hw.Accounting{InputStall: 100}},
