@@ -6,8 +6,6 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/x448/float16"
-
 	"anesim/bench/measured"
 	"anesim/hw/host"
 	"anesim/hw/regs"
@@ -220,23 +218,15 @@ func (c *Chain) addSteps(count int, steps ...Step) {
 	}
 }
 
-// lowerLayer returns the descriptors of layer x, compiled with generated weights. Equal layers
-// share their tasks, so the caller must not change the tasks.
+// lowerLayer returns the descriptors of layer x, compiled for weights without zeros, as those of
+// the measured programs are. Equal layers share their tasks, so the caller must not change the
+// tasks.
 func (l *Lowerer) lowerLayer(x layer.Layer) ([]Step, error) {
 	key := fmt.Sprintf("%+v", x)
 	if s, ok := l.layers[key]; ok {
 		return s, nil
 	}
-	w := layer.Weights{Table: make([]byte, tableBytes), Reciprocal: make([]byte, tableBytes)}
-	if win := x.Window; x.Op == layer.Convolution && (win.Sx > 1 || win.Sy > 1) {
-		// The weight lanes of a convolution with strides omit zeros. The measured ones had
-		// none.
-		n := x.Cout * (x.In.C / x.Groups) * win.Kh * win.Kw
-		if n > maxStridedWeights {
-			return nil, fmt.Errorf("strided convolution has %d weights; want at most %d", n, maxStridedWeights)
-		}
-		w.Filter = slices.Repeat([]float16.Float16{float16.Fromfloat32(1)}, n)
-	}
+	w := layer.Weights{SizesOnly: true, Table: make([]byte, tableBytes), Reciprocal: make([]byte, tableBytes)}
 	out, err := lower.Compile(x, w)
 	if err != nil {
 		return nil, err
@@ -267,7 +257,4 @@ func (l *Lowerer) lowerLayer(x layer.Layer) ([]Step, error) {
 	return steps, nil
 }
 
-const (
-	tableBytes        = 128
-	maxStridedWeights = 1 << 26
-)
+const tableBytes = 128
