@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"os"
 	"reflect"
 	"testing"
 
@@ -47,9 +48,9 @@ func TestLargeFiles(t *testing.T) {
 // TestLongChain: a bare text costs its bytes and a fraction, however many descriptors it
 // has, and so do its descriptions.
 func TestLongChain(t *testing.T) {
-	n := 100_000
-	if testing.Short() {
-		n = 20_000
+	n := 20_000
+	if os.Getenv("LONG") != "" {
+		n = 100_000
 	}
 	text := longText(t, n)
 	rule := cost.Rule{Bytes: 1 << 20, PerByte: 2}
@@ -98,7 +99,8 @@ func longText(t *testing.T, n int) []byte {
 // TestTextInFile: a bare text that stays in its file is the same program but for its bytes,
 // and costs a mark for each place of a descriptor.
 func TestTextInFile(t *testing.T) {
-	text := longText(t, 20_000)
+	const n = 6_000
+	text := longText(t, n)
 	whole, err := Read("chain", bytes.NewReader(text), int64(len(text)))
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +131,7 @@ func TestTextInFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(want.Tasks[19_990:], got.Tasks[19_990:]); d != "" || got.Count != want.Count {
+	if d := cmp.Diff(want.Tasks[n-10:], got.Tasks[n-10:]); d != "" || got.Count != want.Count {
 		t.Errorf("%d tasks, want %d:\n%s", got.Count, want.Count, d)
 	}
 	next, stop := iter.Pull2(p.Descriptors())

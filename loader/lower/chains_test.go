@@ -30,6 +30,8 @@ type ChainNet struct {
 	Net    join.Network
 	shapes map[string]layer.Shape
 	forms  int // attentions made so far
+
+	SizesOnly bool // computes the sizes of packed weights without packing them
 }
 
 func NewChain(t testing.TB, r *rand.Rand) *ChainNet {
@@ -66,6 +68,7 @@ func (b *ChainNet) Constant(s layer.Shape) string {
 
 func (b *ChainNet) node(l layer.Layer, w layer.Weights, inputs ...string) string {
 	b.t.Helper()
+	w.SizesOnly = b.SizesOnly
 	p, err := join.NewPart(l, w)
 	if err != nil {
 		b.t.Fatalf("%+v: %v", l, err)

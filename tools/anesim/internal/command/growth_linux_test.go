@@ -78,11 +78,11 @@ var growthRows = []struct {
 	time      time.Duration // of the processor for a unit of work
 }{
 	{"constants of an ONNX file", ".onnx", func(n int) sizedInput {
-		n *= 4 << 20 // bytes
+		n <<= unit(20, 22) // bytes
 		return networkInput(n, ox.Input("x", 1, n>>12, 1, 1), rawFloats("w", n>>2, 1<<10, n>>12, 1, 1), ox.Output("y"), ox.Node("Conv", "y", []string{"x", "w"}))
 	}, 2, 0, 10 * time.Nanosecond},
 	{"constants of a MIL text", ".mil", func(n int) sizedInput {
-		n *= 128 << 10 // numbers
+		n <<= unit(15, 17) // numbers
 		const number = "0x1p+0, "
 		text := "program(1.0)\n{\n    func main<ios16>(tensor<fp16, [1, " + strconv.Itoa(n) + "]> x) {\n        tensor<fp16, [1, " + strconv.Itoa(n) +
 			"]> w = const()[val = tensor<fp16, [1, " + strconv.Itoa(n) + "]>([[" + strings.Repeat(number, n-1) + "0x1p+0]])];\n" +
@@ -90,7 +90,7 @@ var growthRows = []struct {
 		return sizedInput{[]string{"model"}, []byte(text), len(text)}
 	}, 16, 16 << 20, 200 * time.Nanosecond},
 	{"computed constants", ".onnx", func(n int) sizedInput {
-		n *= 1 << 20 // bytes
+		n <<= unit(18, 20) // bytes
 		return networkInput(n, ox.Input("x", 1, 1, 1, 1), rawFloats("w", n>>2, n>>2), ox.Output("y"), ox.Node("Sin", "a", []string{"w"}),
 			ox.Node("Mul", "b", []string{"a", "w"}), ox.Node("Add", "c", []string{"b", "a"}), ox.Node("ReduceSum", "d", []string{"c"}), ox.Node("Add", "y", []string{"x", "d"}))
 	}, 16, 16 << 20, 200 * time.Nanosecond},
@@ -112,23 +112,23 @@ var growthRows = []struct {
 		return networkInput(n, ox.Input("x", 1, n>>10, 1, 1), ox.Constant("w", []int{1 << 10, n >> 10, 1, 1}), ox.Output("y"), ox.Node("Conv", "y", []string{"x", "w"}))
 	}, 2, 0, 10 * time.Nanosecond},
 	{"layers of YAML", ".yaml", func(n int) sizedInput {
-		n *= unit(150, 1000)
+		n *= unit(100, 1000)
 		return sizedInput{[]string{"model"}, reluLayers(n), n}
 	}, 64 << 10, 0, 500 * time.Microsecond},
-	{"products of a batch", ".onnx", func(n int) sizedInput { return batchedProducts(unit(60, 400) * n) }, 64 << 10, 0, 150 * time.Microsecond},
+	{"products of a batch", ".onnx", func(n int) sizedInput { return batchedProducts(unit(40, 400) * n) }, 64 << 10, 0, 150 * time.Microsecond},
 	{"products of a batch, checked", ".onnx", func(n int) sizedInput {
-		in := batchedProducts(unit(40, 100) * n)
+		in := batchedProducts(unit(25, 100) * n)
 		in.args = []string{"check", "--update", "--baseline", "FILE.json"}
 		return in
 	}, 64 << 10, 0, 150 * time.Microsecond},
 	{"products of a batch, compared", ".onnx", func(n int) sizedInput {
-		in := batchedProducts(unit(40, 100) * n)
+		in := batchedProducts(unit(25, 100) * n)
 		in.args = []string{"diff", "FILE"}
 		in.work *= 2
 		return in
 	}, 64 << 10, 0, 150 * time.Microsecond},
 	{"products of a batch, explained", ".onnx", func(n int) sizedInput {
-		in := batchedProducts(unit(40, 100) * n)
+		in := batchedProducts(unit(25, 100) * n)
 		in.args = []string{"explain"}
 		in.work *= explainedChanges
 		return in
