@@ -115,7 +115,7 @@ func newH13Chip() Chip {
 		KernelMemory:  evidence.New(64<<10, "B/engine", evidence.Bytes, "no weight stream of a task with several patches is longer; that the next task's weights are prefetched into the free part is inferred from rows r0119 and r0147"),
 		KernelOverlap: evidence.New(h13KernelOverlap, "1", evidence.Fitted, study+"; fraction of a task's first part that the array computes while its weights still arrive; weakly constrained, 0.2 to 0.5"),
 		MemoryLatency: evidence.New(100, "ns", evidence.Assumed, "latency of the same memory for a processor; fits are equally good up to 300 ns and worse above"),
-		TileRate:      evidence.New(50e9, "B/s", evidence.Assumed, "limit set by the tile DMA's outstanding transfers, in each direction; at least the 40e9 of the 96-layer chain; fits are equally good from 40e9 to 68e9"),
+		TileRate:      evidence.New(50e9, "B/s", evidence.Assumed, "limit set by the tile DMA's outstanding transfers, in each direction; at least 40e9, the rate measured in a chain of 96 layers; fits are equally good from 40e9 to 68e9"),
 		LaneRate:      evidence.New(5e9, "B/s", evidence.Assumed, "limit of one weight lane, set by its outstanding transfers; at least a sixteenth of the measured weight stream, 3.75e9"),
 
 		EngineStep:    evidence.New(10.5e-3, "W/engine", evidence.Measured, "10-11 mW for each additional engine in a loop of calls that is bound by dispatches (guide, core scaling; on the H13g)"),
