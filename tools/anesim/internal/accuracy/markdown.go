@@ -71,7 +71,7 @@ func (r *Report) newRowsTable() pageTable {
 		if v == 0 {
 			return ""
 		}
-		return fmt.Sprintf("%.4g", v)
+		return formatNumber(v)
 	}
 	for i := range r.Rows {
 		x, in := &r.Rows[i], r.intervals[i]
@@ -82,7 +82,7 @@ func (r *Report) newRowsTable() pageTable {
 		}
 		t.Rows = append(t.Rows, []string{
 			row.ID, row.Op, x.Sample.Session, number(row.Latency), sustained, number(x.Time.Model / 1e3),
-			fmt.Sprintf("%.4g to %.4g", in.Low/1e3, in.High/1e3), fmt.Sprint(in.Rows), number(row.Energy), number(x.Energy.Model / 1e6), row.Source,
+			formatNumber(in.Low/1e3) + " to " + formatNumber(in.High/1e3), fmt.Sprint(in.Rows), number(row.Energy), number(x.Energy.Model / 1e6), row.Source,
 		})
 	}
 	return t

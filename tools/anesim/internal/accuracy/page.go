@@ -116,11 +116,15 @@ func (r *Report) newRowTable(doc *Document) (t view.Table) {
 		{Title: "measured mJ", Help: "energy of a call", Number: true}, {Title: "model mJ", Help: "energy of a call", Number: true}, {Title: "energy error", Help: "of the model", Number: true},
 		{Title: "source", Help: "where the row was published"},
 	}
-	number := func(form string, v *float64) view.Cell {
+	cell := func(v *float64, format func(float64) string) view.Cell {
 		if v == nil {
 			return view.Cell{Text: "-"}
 		}
-		return view.Cell{Text: fmt.Sprintf(form, *v), Value: *v}
+		return view.Cell{Text: format(*v), Value: *v}
+	}
+	number := func(v *float64) view.Cell { return cell(v, formatNumber) }
+	percent := func(v *float64) view.Cell {
+		return cell(v, func(x float64) string { return fmt.Sprintf("%+.1f%%", x) })
 	}
 	for i := range doc.Rows {
 		x := &doc.Rows[i]
@@ -137,8 +141,8 @@ func (r *Report) newRowTable(doc *Document) (t view.Table) {
 		}
 		t.Rows = append(t.Rows, []view.Cell{
 			{Text: x.ID}, {Text: x.Tier}, {Text: x.Op}, {Text: x.Chip}, {Text: x.Session}, {Text: state},
-			number("%.4g", x.MeasuredUs), number("%.4g", x.SustainedUs), number("%.4g", &x.ModelUs), number("%+.1f%%", x.ErrorPct), number("%.4g", &x.ModelLowUs), number("%.4g", &x.ModelHighUs),
-			number("%.4g", x.MeasuredMJ), number("%.4g", energy), number("%+.1f%%", x.EnergyError), {Text: r.Rows[i].Sample.Row.Source},
+			number(x.MeasuredUs), number(x.SustainedUs), number(&x.ModelUs), percent(x.ErrorPct), number(&x.ModelLowUs), number(&x.ModelHighUs),
+			number(x.MeasuredMJ), number(energy), percent(x.EnergyError), {Text: r.Rows[i].Sample.Row.Source},
 		})
 	}
 	return t

@@ -136,6 +136,15 @@ func (r *Report) formatWorkRows() (rows [][]string) {
 	return rows
 }
 
+// formatNumber formats v with four significant digits, such as "0.1235", "98.7" or "13,800".
+func formatNumber(v float64) string {
+	x, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
+	if err == nil && x >= 1000 && x < 1<<53 {
+		return report.Thousands(uint64(x))
+	}
+	return strconv.FormatFloat(x, 'f', -1, 64)
+}
+
 // formatBound formats a bound of measured over estimated time as a change in percent, such as
 // "-16%". It first rounds the bound to four digits, like the constant that other reports use.
 func formatBound(v float64) string {
@@ -272,21 +281,21 @@ func (r *Report) writeRowTable(w io.Writer) error {
 		s := x.Sample
 		latency, sustained, miss, state := "-", "-", "-", ""
 		if x.Time.Reference > 0 {
-			latency, miss = fmt.Sprintf("%.4g", s.Row.Latency), fmt.Sprintf("%+.1f%%", 100*x.Time.Error())
+			latency, miss = formatNumber(s.Row.Latency), fmt.Sprintf("%+.1f%%", 100*x.Time.Error())
 		}
 		if s.Row.Sustained > 0 {
-			sustained, state = fmt.Sprintf("%.4g", s.Row.Sustained), "warm"
+			sustained, state = formatNumber(s.Row.Sustained), "warm"
 		}
 		if s.Row.Cold() {
 			state = "cold"
 		}
 		measured, model, off := "-", "-", "-"
 		if x.Energy.Reference > 0 {
-			measured, model = fmt.Sprintf("%.4g", x.Energy.Reference/1e6), fmt.Sprintf("%.4g", x.Energy.Model/1e6)
+			measured, model = formatNumber(x.Energy.Reference/1e6), formatNumber(x.Energy.Model/1e6)
 			off = fmt.Sprintf("%+.1f%%", 100*x.Energy.Error())
 		}
 		t.Add(s.Row.ID, fmt.Sprint(s.Row.Tier), fmt.Sprint(s.Row.Op), s.Chip, s.Session, state, latency, sustained,
-			fmt.Sprintf("%.4g", x.Time.Model/1e3), miss, fmt.Sprintf("%.4g-%.4g", in.Low/1e3, in.High/1e3), measured, model, off)
+			formatNumber(x.Time.Model/1e3), miss, formatNumber(in.Low/1e3)+"-"+formatNumber(in.High/1e3), measured, model, off)
 	}
 	p.WideTable(t, 0)
 	return p.Err
