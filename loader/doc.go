@@ -41,6 +41,9 @@
 // gives an *UnsupportedError. All sizes are checked against the file before anything is
 // allocated, and no partial program is returned with an error.
 //
+// All forms are in one package because they share Program, Port, Segment and the errors: a
+// separate package for the parts of the hardware container would need 93 exported names.
+//
 // The package keeps the parts of a container that it does not understand: a Program that
 // was read from a container is written with the same bytes.
 package loader
