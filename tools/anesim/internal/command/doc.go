@@ -3,5 +3,5 @@
 // input and text hold what commands share: flags, reading of files, and reports.
 //
 // The exit status is 0 for success, 1 if a check failed, the input is bad or the device faulted,
-// and 2 for a wrong command line. An error is one line on standard error.
+// 2 for a wrong command line, and 130 after an interrupt. An error is one line on standard error.
 package command
