@@ -16,12 +16,15 @@ import (
 	"anesim/loader/layer"
 )
 
+// DefaultTop is the default of Options.Top.
+const DefaultTop = 5
+
 // Options limits the changes that [Explain] tries. File and Flags are for the command lines in the
 // result.
 type Options struct {
 	File  string   // name of the model in commands; empty for a layer
 	Flags []string // flags that select the same options in commands, such as "--chip", "m1max"
-	Top   int      // number of a network's most expensive layers to try changes on; 0 means 5
+	Top   int      // number of a network's most expensive layers to try changes on; 0 means DefaultTop
 	// Work limits the number of descriptors that are timed to try changes; 0 means 2^18.
 	// Changes beyond that are not tried. The limit is not a time, so the same model gives
 	// the same advice on any machine.
@@ -320,7 +323,7 @@ func (x *explainer) explainNetwork(ctx context.Context) error {
 	x.sortParts()
 	slices.SortStableFunc(groups, func(a, b *group) int { return cmp.Compare(b.cycles, a.cycles) })
 	b := findNeighbors(x.model.Network(), cmp.Or(x.base.Options.Memories().Lane, layer.MaxLane))
-	for _, g := range groups[:min(len(groups), cmp.Or(x.how.Top, 5))] {
+	for _, g := range groups[:min(len(groups), cmp.Or(x.how.Top, DefaultTop))] {
 		if err := x.tryRewrites(ctx, g.layer, g.names); err != nil {
 			return err
 		}

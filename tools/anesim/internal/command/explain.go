@@ -61,7 +61,7 @@ in memory; what they gain within the network also depends on the neighboring lay
 	f.Dims.Register(s)
 	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between a network's layers to memory and back")
 	s.BoolVar(&f.tables, "tables", false, "use a lookup table for Elu, Selu, Celu and Softsign of ONNX, MIL and Core ML: cheaper than their exact forms, and less exact")
-	s.IntVar(&f.top, "top", 5, "try changes on the `N` kinds of layers that take most")
+	s.IntVar(&f.top, "top", explain.DefaultTop, "try changes on the `N` kinds of layers that take most")
 	flags.CompleteFlags(c)
 	return c
 }

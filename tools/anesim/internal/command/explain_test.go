@@ -157,6 +157,20 @@ func TestExplainRefuses(t *testing.T) {
 	}
 }
 
+// TestMoreLayersAreOffered checks that a report offers to try changes on more layers only if the
+// network has more kinds of layers than were tried.
+func TestMoreLayersAreOffered(t *testing.T) {
+	for name, want := range map[string]string{
+		"picture.mil":      "faster; to see what limits it:\n  anesim explain ",
+		"mobilenetv2.yaml": "faster; to try them on more layers:\n  anesim explain ",
+	} {
+		out, errs, code := invoke("model", exampleNetwork(name))
+		if code != exitDone || !strings.Contains(out, want) {
+			t.Errorf("%s: exit %d, no %q in\n%s%s", name, code, want, out, errs)
+		}
+	}
+}
+
 // A network's report begins with how long it takes, where, why and what to change, on lines
 // of at most 100 columns but for the command. Layers that are alike are one row, and what is
 // said to gain is what explain finds.

@@ -227,7 +227,13 @@ func (p pager) printChanges(x *explain.Explanation, command string) {
 		defer func() { p.Printf("%s", formatUntried(&x.Tried)) }()
 	}
 	if len(within)+len(alone) == 0 {
-		p.Printf("what to change: none of the %s tried makes it faster; to try them on more layers:", tried)
+		line := "what to change: none of the " + tried + " tried makes it faster"
+		if len(x.Kinds()) <= explain.DefaultTop {
+			p.Printf("%s; to see what limits it:", line)
+			p.Whole("  " + command)
+			return
+		}
+		p.Printf("%s; to try them on more layers:", line)
 		p.Whole("  " + command + " --top 20")
 		return
 	}
