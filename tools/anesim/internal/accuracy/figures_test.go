@@ -170,7 +170,7 @@ func (f *figures) readmeAdvice() figure {
 // readmeIntervals returns the README's paragraph on what the intervals contain.
 func (f *figures) readmeIntervals() figure {
 	return figure{"README.md", "The intervals that `run` and `model` print", wrap(fmt.Sprintf(
-		"The intervals that `run` and `model` print are for the time of the engine alone. They contain at least %s of the engine times of each kind of work that was measured. The %s intervals for the latency of a call, which `anesim accuracy` prints, contain %s of all latencies for unseen sessions, and %s of the engine-dominated and mixed ones. [accuracy.md](docs/accuracy.md) has the protocol and whole networks.",
+		"The intervals that `run` and `model` print are for the time of the engine alone. They contain at least %s of the engine times of each kind of work that was measured. The %s intervals for the latency of a call, which `anesim accuracy` prints, contain %s of all latencies for unseen sessions, and %s of the engine-dominated and mixed ones. [accuracy.md](docs/accuracy.md) describes the protocol and has the errors for whole networks.",
 		f.heldEngine(), hw.IntervalPercent, f.held(bench.BySession, "all"), f.held(bench.BySession, "T0+T1")), "")}
 }
 
