@@ -115,7 +115,7 @@ func (f *figures) list() []figure {
 	list := []figure{
 		{"README.md", "| lowering |", fmt.Sprintf("| lowering | %s of the %s texts of real programs and %s of the %s further single layers are byte-identical (`loader/lower/testdata/identity.md`). %s of the %s layer chains have the compiler's number of tasks, constant sizes and scratch sizes (`chains.md` next to it) |",
 			id[0], id[1], id[2], id[3], chains[0], chains[1])},
-		{"README.md", "| lowered texts |", fmt.Sprintf("| lowered texts | the vendor's compiler | %s and %s texts of single layers | %s and %s identical |", id[1], id[3], id[0], id[2])},
+		{"README.md", "| lowered texts |", fmt.Sprintf("| lowered texts | the vendor's compiler | %s texts of real programs and %s further texts of single layers | %s and %s identical |", id[1], id[3], id[0], id[2])},
 		f.short("| latency, engine-dominated |", tiers, "T0"),
 		f.short("| latency, engine-dominated and mixed |", tiers, "T0+T1"),
 		f.short("| latency, all with a shape |", tiers, "all"),
