@@ -28,13 +28,22 @@ type Shared struct {
 	paddings   map[string]padding // by the name of the padded tensor
 	Saturated  int                // number of constant values outside the range of fp16
 	Tables     bool               // prefer table lookups, which are cheaper and less exact
+	maxLayers  int                // layers that the file may become
 }
 
-// NewShared returns the state for the choosers of one file. The memory for constants that the
-// choosers compute counts against budget.
-func NewShared(budget *graph.Budget) *Shared {
-	return &Shared{Budget: budget, absentLeft: weights.MaxCoefficients, noted: map[string]bool{}, paddings: map[string]padding{}}
+// NewShared returns the state for the choosers of a file of size bytes. The memory for constants
+// that the choosers compute counts against budget.
+func NewShared(budget *graph.Budget, size int) *Shared {
+	return &Shared{Budget: budget, maxLayers: min(list.MaxLayers, smallFileLayers+size/bytesPerLayer), absentLeft: weights.MaxCoefficients, noted: map[string]bool{}, paddings: map[string]padding{}}
 }
+
+// A file of a few hundred bytes can become as many layers as any network, for instance by one
+// recurrent or one large reduction node. Its limit is enough for the 512 steps of an LSTM. It grows
+// with the file, so that a network with a node for each layer is not affected.
+const (
+	smallFileLayers = 1 << 14
+	bytesPerLayer   = 16
+)
 
 // A padding records that a tensor is another tensor, its source, with zeros around it. A
 // convolution of the padded tensor may read the source instead and add the zeros itself.

@@ -13,7 +13,7 @@ import (
 // zero.
 func TestDilateWeights(t *testing.T) {
 	k := convWeights{cout: 1, cin: 1, kh: 2, kw: 3, v: []float16.Float16{1, 2, 3, 4, 5, 6}}
-	n := &Chooser{Shared: NewShared(&graph.Budget{Bytes: 1 << 10})}
+	n := &Chooser{Shared: NewShared(&graph.Budget{Bytes: 1 << 10}, 0)}
 	s, err := k.withDilation(n, 2, 3)
 	if err != nil {
 		t.Fatal(err)

@@ -115,8 +115,8 @@ func (n *Chooser) addListLayer(l list.Layer, dims []int, inputs ...Operand) (Ope
 	if err := list.CheckShape(l.Out); err != nil {
 		return Operand{}, err
 	}
-	if n.Len() >= list.MaxLayers {
-		return Operand{}, fmt.Errorf("network exceeds the limit of %d layers", list.MaxLayers)
+	if n.Len() >= n.maxLayers {
+		return Operand{}, fmt.Errorf("network exceeds the limit of %d layers for a file of its size", n.maxLayers)
 	}
 	if c := n.Const(1); c != nil {
 		copyStoredForm(&l.Weights, c.Packing)
