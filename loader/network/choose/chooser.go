@@ -38,10 +38,11 @@ func NewShared(budget *graph.Budget, size int) *Shared {
 }
 
 // A file of a few hundred bytes can become as many layers as any network, for instance by one
-// recurrent or one large reduction node. Its limit is enough for the 512 steps of an LSTM. It grows
-// with the file, so that a network with a node for each layer is not affected.
+// recurrent node. Its limit has room for the 512 steps of an LSTM in both directions, which are
+// 21,559 layers. The limit grows with the file, so that it does not affect a network with a node
+// for each layer.
 const (
-	smallFileLayers = 1 << 14
+	smallFileLayers = 3 << 13
 	bytesPerLayer   = 16
 )
 

@@ -1,0 +1,54 @@
+package network
+
+import (
+	"slices"
+	"testing"
+
+	ox "anesim/loader/network/onnx/onnxtest"
+)
+
+// TestReductionInParts checks into how many layers a sum along an axis is split. The channels are
+// split only if that makes each part small enough for the engine. If even a single channel has too
+// many columns, the sum is one layer, which is refused as a whole.
+func TestReductionInParts(t *testing.T) {
+	for _, tt := range []struct {
+		dims   []int
+		axis   int
+		layers int
+	}{
+		{[]int{512, 300, 300}, 2, 1},
+		{[]int{4096, 300, 300}, 2, 5}, // two slices, their sums, and a concat
+		{[]int{16384, 2, 8192}, 1, 1}, // 8,192 columns are one too many
+	} {
+		n, err := ReadONNX(ox.Model(ox.Input("x", tt.dims...), ox.Output("y"), ox.Node("ReduceSum", "y", []string{"x"}, ox.List("axes", tt.axis))), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(n.Layers) != tt.layers {
+			t.Errorf("sum of %v along axis %d: %d layers; want %d", tt.dims, tt.axis, len(n.Layers), tt.layers)
+		}
+	}
+}
+
+// TestLayersOfSmallFiles reads two LSTMs of 512 steps in both directions, which are 21,559 layers
+// each. A small file may have the first, the largest that docs/limits.md allows, but not both.
+func TestLayersOfSmallFiles(t *testing.T) {
+	lstm := func(name string) []byte {
+		return ox.Node("LSTM", name, []string{"x", "w", "r"}, ox.Int("hidden_size", 2), ox.Text("direction", "bidirectional"))
+	}
+	n, err := ReadONNX(ox.Model(
+		ox.Input("x", 512, 1, 2), ox.Constant("w", []int{2, 8, 2}, make([]float32, 32)...), ox.Constant("r", []int{2, 8, 2}, make([]float32, 32)...),
+		lstm("first"), lstm("second"), ox.Output("first"), ox.Output("second")), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var refused []string
+	for i := range n.Layers {
+		if l := &n.Layers[i]; l.Reason != "" {
+			refused = append(refused, l.Name+": "+l.Reason)
+		}
+	}
+	if want := []string{"second: network exceeds the limit of 24609 layers for a file of its size"}; !slices.Equal(refused, want) || len(n.Layers) < 21_559 {
+		t.Errorf("%d layers, refused %q; want 21,559 of the first LSTM, and %q", len(n.Layers), refused, want)
+	}
+}
