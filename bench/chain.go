@@ -218,9 +218,9 @@ func (c *Chain) addSteps(count int, steps ...Step) {
 	}
 }
 
-// lowerLayer returns the descriptors of layer x, compiled for weights without zeros, as those of
-// the measured programs are. Equal layers share their tasks, so the caller must not change the
-// tasks.
+// lowerLayer returns the descriptors of layer x, compiled for weights without zeros. Zeros matter
+// only for convolutions with a stride, which skip them; the weights of the measured ones had none.
+// Equal layers share their tasks, so the caller must not change the tasks.
 func (l *Lowerer) lowerLayer(x layer.Layer) ([]Step, error) {
 	key := fmt.Sprintf("%+v", x)
 	if s, ok := l.layers[key]; ok {

@@ -9,7 +9,8 @@ import (
 	ox "anesim/loader/network/onnx/onnxtest"
 )
 
-// What is made of a file is bounded by its size, whatever it says of itself.
+// TestMemoryOfReading checks that reading a file allocates memory in proportion to its size, even if
+// it states large shapes.
 func TestMemoryOfReading(t *testing.T) {
 	onnx := func(b []byte) func() error {
 		return func() error { _, err := ReadONNX(b, Options{}); return err }
@@ -27,11 +28,11 @@ func TestMemoryOfReading(t *testing.T) {
 	}{
 		{"5 MB of nodes", onnx(ox.Model(bytes.Repeat(node, 5<<20/len(node)))), 64 << 20},
 		{"5 MB of names", onnx(ox.Model(ox.Message{}.Bytes(1, append(bytes.Repeat(ox.Message{}.Text(1, ""), 5<<19), ox.Message{}.Text(4, "A")...)))), 64 << 20},
-		{"many integers, worked on", onnx(ox.Model(ox.Input("x", 1, 4), ox.Message{}.Bytes(5, ones),
+		{"integers that nodes compute with", onnx(ox.Model(ox.Input("x", 1, 4), ox.Message{}.Bytes(5, ones),
 			ox.Node("Neg", "z", names("w")), ox.Node("MatMul", "y", names("x", "w")))), uint64(mb) << 25},
 		{"zeros out of nothing", onnx(ox.Model(ox.Input("x", 1, 4), ox.Ints("n", 1<<30),
 			ox.Node("ConstantOfShape", "z", names("n")), ox.Node("Add", "y", names("x", "z")))), 16 << 20},
-		{"much YAML", func() error {
+		{"a long list in YAML", func() error {
 			_, err := ReadYAML(append([]byte("a: ["), bytes.Repeat([]byte("a,"), mb<<19-8)...))
 			return err
 		}, uint64(mb) << 22},
