@@ -11,27 +11,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"anesim/loader/network/onnx"
+	"anesim/loader/network/wire/wiretest"
 )
-
-// A message is an encoded protocol-buffer message. Its methods append a field with the number
-// num.
-type message []byte
-
-func (m message) appendBytes(num protowire.Number, b []byte) message {
-	return protowire.AppendBytes(protowire.AppendTag(m, num, protowire.BytesType), b)
-}
-
-func (m message) appendText(num protowire.Number, s string) message {
-	return m.appendBytes(num, []byte(s))
-}
-
-func (m message) appendInt(num protowire.Number, v int) message {
-	return protowire.AppendVarint(protowire.AppendTag(m, num, protowire.VarintType), uint64(v))
-}
-
-func (m message) appendFloat(num protowire.Number, v float32) message {
-	return protowire.AppendFixed32(protowire.AppendTag(m, num, protowire.Fixed32Type), math.Float32bits(v))
-}
 
 // irVersions maps the version of an operator set to the version of the file format that
 // introduced it.
@@ -39,95 +20,95 @@ var irVersions = map[int]int{9: 4, 10: 5, 11: 6, 12: 7, 13: 7, 14: 7, 15: 8, 16:
 
 // Encode returns g as an ONNX file. The same graph always has the same bytes.
 func (g *Graph) Encode() []byte {
-	var graph message
+	var graph wiretest.Message
 	for _, c := range g.Constants {
 		if c.Form == NodeForm {
-			graph = graph.appendBytes(1, c.encodeAsConstantNode(g.Opset))
+			graph = graph.Bytes(1, c.encodeAsConstantNode(g.Opset))
 		}
 	}
 	for i, n := range g.Nodes {
-		graph = graph.appendBytes(1, n.encode(fmt.Sprintf("n%d", i+1)))
+		graph = graph.Bytes(1, n.encode(fmt.Sprintf("n%d", i+1)))
 	}
-	graph = graph.appendText(2, "random")
+	graph = graph.Text(2, "random")
 	for _, c := range g.Constants {
 		if c.Form != NodeForm {
-			graph = graph.appendBytes(5, c.encode())
+			graph = graph.Bytes(5, c.encode())
 		}
 	}
 	for _, in := range g.Inputs {
-		graph = graph.appendBytes(11, encodeValue(in.Name, g.Values[in.Name]))
+		graph = graph.Bytes(11, encodeValue(in.Name, g.Values[in.Name]))
 	}
 	for _, name := range g.Outputs {
-		graph = graph.appendBytes(12, encodeValue(name, g.Values[name]))
+		graph = graph.Bytes(12, encodeValue(name, g.Values[name]))
 	}
-	model := message{}.appendInt(1, irVersions[g.Opset]).appendText(2, "randomgraph").appendBytes(7, graph)
-	model = model.appendBytes(8, message{}.appendText(1, "").appendInt(2, g.Opset))
+	model := wiretest.Message{}.Int(1, irVersions[g.Opset]).Text(2, "randomgraph").Bytes(7, graph)
+	model = model.Bytes(8, wiretest.Message{}.Text(1, "").Int(2, g.Opset))
 	for _, n := range g.Nodes {
 		if n.Domain != "" {
-			return model.appendBytes(8, message{}.appendText(1, n.Domain).appendInt(2, 1))
+			return model.Bytes(8, wiretest.Message{}.Text(1, n.Domain).Int(2, 1))
 		}
 	}
 	return model
 }
 
-func (n *Node) encode(name string) message {
-	var m message
+func (n *Node) encode(name string) wiretest.Message {
+	var m wiretest.Message
 	for _, in := range n.Inputs {
-		m = m.appendText(1, in)
+		m = m.Text(1, in)
 	}
 	for _, out := range n.Outputs {
-		m = m.appendText(2, out)
+		m = m.Text(2, out)
 	}
-	m = m.appendText(3, name).appendText(4, n.Op)
+	m = m.Text(3, name).Text(4, n.Op)
 	for _, a := range n.Attributes {
-		m = m.appendBytes(5, a.encode())
+		m = m.Bytes(5, a.encode())
 	}
 	if n.Domain != "" {
-		m = m.appendText(7, n.Domain)
+		m = m.Text(7, n.Domain)
 	}
 	return m
 }
 
-func (a Attribute) encode() message {
-	m := message{}.appendText(1, a.Name)
+func (a Attribute) encode() wiretest.Message {
+	m := wiretest.Message{}.Text(1, a.Name)
 	switch a.Kind {
 	case FloatKind:
-		m = m.appendFloat(2, a.Float)
+		m = m.Float(2, a.Float)
 	case IntKind:
-		m = m.appendInt(3, a.Int)
+		m = m.Int(3, a.Int)
 	case TextKind:
-		m = m.appendText(4, a.Text)
+		m = m.Text(4, a.Text)
 	case FloatsKind:
 		for _, v := range a.Floats {
-			m = m.appendFloat(7, v)
+			m = m.Float(7, v)
 		}
 	case IntsKind:
 		for _, v := range a.Ints {
-			m = m.appendInt(8, v)
+			m = m.Int(8, v)
 		}
 	}
-	return m.appendInt(20, int(a.Kind))
+	return m.Int(20, int(a.Kind))
 }
 
-func encodeValue(name string, v Value) message {
-	var shape message
+func encodeValue(name string, v Value) wiretest.Message {
+	var shape wiretest.Message
 	for _, d := range v.Dims {
-		shape = shape.appendBytes(1, message{}.appendInt(1, d))
+		shape = shape.Bytes(1, wiretest.Message{}.Int(1, d))
 	}
-	tensor := message{}.appendInt(1, int(v.Type)).appendBytes(2, shape)
-	return message{}.appendText(1, name).appendBytes(2, message{}.appendBytes(1, tensor))
+	tensor := wiretest.Message{}.Int(1, int(v.Type)).Bytes(2, shape)
+	return wiretest.Message{}.Text(1, name).Bytes(2, wiretest.Message{}.Bytes(1, tensor))
 }
 
-func (t *Tensor) encode() message {
-	var m message
+func (t *Tensor) encode() wiretest.Message {
+	var m wiretest.Message
 	for _, d := range t.Dims {
-		m = m.appendInt(1, d)
+		m = m.Int(1, d)
 	}
-	m = m.appendInt(2, int(t.Type)).appendText(8, t.Name)
+	m = m.Int(2, int(t.Type)).Text(8, t.Name)
 	if t.Form != TypedForm || t.Type == onnx.Double || t.Type == onnx.Float16 || t.Type == onnx.Uint32 {
-		return m.appendBytes(9, t.encodeValues())
+		return m.Bytes(9, t.encodeValues())
 	}
-	var packed message
+	var packed wiretest.Message
 	for _, v := range t.Values {
 		switch t.Type {
 		case onnx.Float:
@@ -138,29 +119,29 @@ func (t *Tensor) encode() message {
 	}
 	switch t.Type {
 	case onnx.Float:
-		return m.appendBytes(4, packed)
+		return m.Bytes(4, packed)
 	case onnx.Int64:
-		return m.appendBytes(7, packed)
+		return m.Bytes(7, packed)
 	}
-	return m.appendBytes(5, packed)
+	return m.Bytes(5, packed)
 }
 
 // encodeAsConstantNode returns an encoded Constant node that produces t. If the operator set has an
 // attribute for a number or a list of integers, such a tensor is stored there.
-func (t *Tensor) encodeAsConstantNode(opset int) message {
-	n := message{}.appendText(2, t.Name).appendText(3, "constant "+t.Name).appendText(4, "Constant")
+func (t *Tensor) encodeAsConstantNode(opset int) wiretest.Message {
+	n := wiretest.Message{}.Text(2, t.Name).Text(3, "constant "+t.Name).Text(4, "Constant")
 	switch {
 	case opset >= 12 && t.Type == onnx.Float && len(t.Dims) == 0:
-		return n.appendBytes(5, Attribute{Name: "value_float", Kind: FloatKind, Float: float32(t.Values[0])}.encode())
+		return n.Bytes(5, Attribute{Name: "value_float", Kind: FloatKind, Float: float32(t.Values[0])}.encode())
 	case opset >= 12 && t.Type == onnx.Int64 && len(t.Dims) == 1 && len(t.Values) > 0:
 		a := Attribute{Name: "value_ints", Kind: IntsKind}
 		for _, v := range t.Values {
 			a.Ints = append(a.Ints, int(clampInt64(v)))
 		}
-		return n.appendBytes(5, a.encode())
+		return n.Bytes(5, a.encode())
 	}
 	const tensorField, tensorKind = 5, 4
-	return n.appendBytes(5, message{}.appendText(1, "value").appendBytes(tensorField, t.encode()).appendInt(20, tensorKind))
+	return n.Bytes(5, wiretest.Message{}.Text(1, "value").Bytes(tensorField, t.encode()).Int(20, tensorKind))
 }
 
 // clampInt64 returns v as an integer, or the largest int64 if v is at least 1<<62.

@@ -106,15 +106,6 @@ func RandomMultiples(rng *rand.Rand, n, low, high int, unit float64) []float64 {
 	return values
 }
 
-// CountElements returns the number of elements of a tensor with the given dims.
-func CountElements(dims []int) int {
-	n := 1
-	for _, d := range dims {
-		n *= d
-	}
-	return n
-}
-
 // Copy returns a deep copy of g, except that it shares the values of inputs and constants with g.
 func (g *Graph) Copy() *Graph {
 	c := &Graph{Seed: g.Seed, Opset: g.Opset, Outputs: slices.Clone(g.Outputs), Values: make(map[string]Value, len(g.Values))}

@@ -6,12 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"anesim/loader/network/graph"
 	"anesim/loader/network/onnx"
 )
 
 // newGraph returns a graph with one input x of the given dims, and no nodes.
 func newGraph(dims ...int) *Graph {
-	x := &Tensor{Name: "x", Type: onnx.Float, Dims: dims, Values: make([]float64, CountElements(dims))}
+	x := &Tensor{Name: "x", Type: onnx.Float, Dims: dims, Values: make([]float64, graph.Elements(dims))}
 	for i := range x.Values {
 		x.Values[i] = float64(i%9-4) / 4
 	}
@@ -27,7 +28,7 @@ func (g *Graph) addNode(op, y string, dims []int, inputs []string, attributes ..
 
 // addConstant adds a constant of zeros.
 func (g *Graph) addConstant(name string, t onnx.DataType, dims ...int) {
-	g.Constants = append(g.Constants, &Tensor{Name: name, Type: t, Dims: dims, Values: make([]float64, CountElements(dims))})
+	g.Constants = append(g.Constants, &Tensor{Name: name, Type: t, Dims: dims, Values: make([]float64, graph.Elements(dims))})
 	g.Values[name] = Value{Type: t, Dims: dims}
 }
 

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"anesim/loader/network/graph"
 	"anesim/loader/network/onnx"
 )
 
@@ -129,7 +130,7 @@ func sampleValues(v Value) []float64 {
 	if float64(first) < low*unit {
 		first++
 	}
-	return RandomMultiples(rand.New(rand.NewPCG(uint64(CountElements(v.Dims)), 1)), CountElements(v.Dims), first, max(first, last), unit)
+	return RandomMultiples(rand.New(rand.NewPCG(uint64(graph.Elements(v.Dims)), 1)), graph.Elements(v.Dims), first, max(first, last), unit)
 }
 
 // yieldBypassedNodes returns an iterator over copies of g without one node, whose result is

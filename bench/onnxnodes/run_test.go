@@ -18,6 +18,7 @@ import (
 	"anesim/loader/network"
 	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
+	"anesim/loader/network/wire/wiretest"
 )
 
 // An outcome is the kind of result of a node test.
@@ -156,8 +157,7 @@ func runModel(data []byte, m *onnx.Model, in, out map[string]*onnx.Tensor, const
 			inputs = append(inputs, x.Name)
 			continue
 		}
-		graph = protowire.AppendTag(graph, 5, protowire.BytesType)
-		graph = protowire.AppendBytes(graph, encodeConstant(x.Name, t))
+		graph = wiretest.Message(graph).Bytes(5, encodeConstant(x.Name, t))
 	}
 	n, err := network.ReadONNX(replaceGraph(data, graph), network.Options{})
 	if err != nil {
@@ -272,14 +272,13 @@ func graphOf(data []byte) []byte {
 
 // replaceGraph returns an encoded ONNX model with another encoded graph.
 func replaceGraph(data, graph []byte) []byte {
-	var out []byte
+	var out wiretest.Message
 	walkFields(data, func(num protowire.Number, field, body []byte) {
 		if num != 7 {
 			out = append(out, field...)
 		}
 	})
-	out = protowire.AppendTag(out, 7, protowire.BytesType)
-	return protowire.AppendBytes(out, graph)
+	return out.Bytes(7, graph)
 }
 
 // walkFields calls visit for each field of an encoded protocol-buffer message: with its number,
@@ -302,19 +301,18 @@ func walkFields(data []byte, visit func(num protowire.Number, field, body []byte
 
 // encodeConstant returns t as an encoded constant of a graph, with the given name.
 func encodeConstant(name string, t *onnx.Tensor) []byte {
-	var b []byte
+	var m wiretest.Message
 	for _, d := range t.Dims {
-		b = protowire.AppendVarint(protowire.AppendTag(b, 1, protowire.VarintType), uint64(d))
+		m = m.Int(1, int(d))
 	}
-	b = protowire.AppendVarint(protowire.AppendTag(b, 2, protowire.VarintType), uint64(t.Type))
-	b = protowire.AppendBytes(protowire.AppendTag(b, 8, protowire.BytesType), []byte(name))
+	m = m.Int(2, int(t.Type)).Text(8, name)
 	v, err := t.Numbers()
 	if err != nil {
-		return b
+		return m
 	}
 	raw := make([]byte, 0, len(v)*t.Type.Width())
 	for _, x := range v {
 		raw = t.Type.Append(raw, x)
 	}
-	return protowire.AppendBytes(protowire.AppendTag(b, 9, protowire.BytesType), raw)
+	return m.Bytes(9, raw)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"anesim/bench/onnxgraph"
+	"anesim/loader/network/graph"
 	"anesim/loader/network/onnx"
 )
 
@@ -227,7 +228,7 @@ func addPRelu(b *builder, x string) bool {
 	if n := len(v.Dims); n == 0 {
 		return false
 	}
-	slope := b.addConstant(onnx.Float, dims, onnxgraph.RandomMultiples(b.rng, onnxgraph.CountElements(dims), -32, 64, 128))
+	slope := b.addConstant(onnx.Float, dims, onnxgraph.RandomMultiples(b.rng, graph.Elements(dims), -32, 64, 128))
 	m := b.tensorMagnitude(x)
 	b.addNode("PRelu", []string{x, slope}, v.WithRange(-m, m))
 	return true
@@ -333,7 +334,7 @@ func addLargeScale(b *builder, x, op string, dims, out []int) bool {
 	if op == "Div" {
 		factor = 1 / factor
 	}
-	values := onnxgraph.RandomMultiples(b.rng, onnxgraph.CountElements(dims), 64, 256, 128)
+	values := onnxgraph.RandomMultiples(b.rng, graph.Elements(dims), 64, 256, 128)
 	for i := range values {
 		values[i] = float64(float32(values[i] * factor))
 	}

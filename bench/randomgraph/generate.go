@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"anesim/bench/onnxgraph"
+	"anesim/loader/network/graph"
 	"anesim/loader/network/onnx"
 )
 
@@ -117,7 +118,7 @@ func (b *builder) chooseStartTensor(first string) string {
 func (b *builder) tryRandomNodes(x string) {
 	v := b.findValue(x)
 	nodes, inputs, made := len(b.graph.Nodes), len(b.graph.Inputs), len(b.names)
-	if onnxgraph.CountElements(v.Dims) == 0 || len(v.Dims) > 5 {
+	if graph.Elements(v.Dims) == 0 || len(v.Dims) > 5 {
 		return
 	}
 	add := b.chooseOperator(x)

@@ -1,6 +1,8 @@
 package randomgraph
 
-import "anesim/bench/onnxgraph"
+import (
+	"anesim/loader/network/graph"
+)
 
 // addMicrosoftOperator adds an operator of the domain com.microsoft, as onnxruntime writes it when it
 // fuses nodes. It returns false if the operator does not fit x.
@@ -58,7 +60,7 @@ func addFusedMatMul(b *builder, x string) bool {
 		shape = []int{columns, k}
 	}
 	dims := append(append([]int{}, v.Dims[:n-2]...), rows, columns)
-	if onnxgraph.CountElements(dims) > maxElements || onnxgraph.CountElements(dims)*k > maxProducts {
+	if graph.Elements(dims) > maxElements || graph.Elements(dims)*k > maxProducts {
 		return false
 	}
 	w := b.addWeights(k, shape...)

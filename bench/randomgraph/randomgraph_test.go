@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"anesim/bench/onnxgraph"
+	"anesim/loader/network/graph"
 	"anesim/loader/network/onnx"
 )
 
@@ -70,7 +71,7 @@ func checkModel(t *testing.T, what string, g *onnxgraph.Graph) {
 	}
 	for _, in := range m.Inputs {
 		add(in.Name)
-		if c := g.Input(in.Name); c == nil || len(c.Values) != onnxgraph.CountElements(c.Dims) {
+		if c := g.Input(in.Name); c == nil || len(c.Values) != graph.Elements(c.Dims) {
 			t.Errorf("%s of seed %s: input %q has no values, or not as many as elements", what, g.Seed, in.Name)
 		}
 	}

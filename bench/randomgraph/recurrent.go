@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"anesim/bench/onnxgraph"
+	"anesim/loader/network/graph"
 	"anesim/loader/network/onnx"
 )
 
@@ -36,7 +37,7 @@ func addRecurrentOperator(b *builder, x string) bool {
 		switch {
 		case i == 6 && op != "LSTM":
 		case b.randomBool(25):
-			in[i] = b.addConstant(onnx.Float, states, make([]float64, onnxgraph.CountElements(states)))
+			in[i] = b.addConstant(onnx.Float, states, make([]float64, graph.Elements(states)))
 		case b.randomBool(25):
 			in[i] = b.addOffsets(states...)
 		}

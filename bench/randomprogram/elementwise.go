@@ -3,6 +3,7 @@ package randomprogram
 import (
 	"math"
 
+	"anesim/loader/network/graph"
 	"anesim/loader/network/onnx"
 )
 
@@ -223,7 +224,7 @@ func (g *generator) activation() {
 		}
 		slopes := g.numbers(d[1:2])
 		s := g.constant(g.float, []int{d[1]}, slopes)
-		inner := count(d[2:])
+		inner := graph.Elements(d[2:])
 		g.emit(op, []int{x, s}, g.same(x), true, append(args, g.use("alpha", s)), func(in [][]float64) [][]float64 {
 			out := make([]float64, len(in[0]))
 			for i, v := range in[0] {
@@ -311,7 +312,7 @@ func broadcastDims(a, b []int) []int {
 // pair applies f to each pair of elements of shapes a and b, which broadcast to out.
 func pair(a, b, out []int, f func(x, y float64) float64) func(in [][]float64) [][]float64 {
 	return func(in [][]float64) [][]float64 {
-		r := make([]float64, 0, count(out))
+		r := make([]float64, 0, graph.Elements(out))
 		visit(out, func(at []int) {
 			r = append(r, f(in[0][offset(a, at)], in[1][offset(b, at)]))
 		})
@@ -322,7 +323,7 @@ func pair(a, b, out []int, f func(x, y float64) float64) func(in [][]float64) []
 // visit calls f with each index of a shape in row-major order.
 func visit(dims []int, f func(at []int)) {
 	at := make([]int, len(dims))
-	for range count(dims) {
+	for range graph.Elements(dims) {
 		f(at)
 		for i := len(dims) - 1; i >= 0; i-- {
 			if at[i]++; at[i] < dims[i] {
@@ -454,7 +455,7 @@ func (g *generator) compare() {
 	case 3:
 		a := g.constant(g.float, out, g.numbers(out))
 		b := g.partner(a)
-		if !g.Values[b].Type.IsFloat() || len(broadcastDims(out, g.Values[b].Dims)) != len(out) || count(broadcastDims(out, g.Values[b].Dims)) != count(out) {
+		if !g.Values[b].Type.IsFloat() || len(broadcastDims(out, g.Values[b].Dims)) != len(out) || graph.Elements(broadcastDims(out, g.Values[b].Dims)) != graph.Elements(out) {
 			return
 		}
 		db := g.Values[b].Dims

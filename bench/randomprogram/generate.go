@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"anesim/loader/network/graph"
 	"anesim/loader/network/onnx"
 )
 
@@ -76,23 +77,15 @@ func (g *generator) shape(rank int) []int {
 		if rank > 3 && g.IntN(4) != 0 {
 			d[0] = 1
 		}
-		if count(d) <= maxElements/2 {
+		if graph.Elements(d) <= maxElements/2 {
 			return d
 		}
 	}
 }
 
-func count(dims []int) int {
-	n := 1
-	for _, d := range dims {
-		n *= d
-	}
-	return n
-}
-
 // numbers returns multiples of 1/8 from -3 to 3, one for each element of a shape.
 func (g *generator) numbers(dims []int) []float64 {
-	v := make([]float64, count(dims))
+	v := make([]float64, graph.Elements(dims))
 	for i := range v {
 		v[i] = float64(g.IntN(49)-24) / 8
 	}
@@ -122,13 +115,13 @@ func (g *generator) emit(op string, in []int, out []result, keeps bool, argument
 		keeps = keeps && g.Values[v].exact
 	}
 	for _, o := range out {
-		if n := count(o.dims); n > maxElements && len(in) > 0 || n < 1 || len(o.dims) > 5 {
+		if n := graph.Elements(o.dims); n > maxElements && len(in) > 0 || n < 1 || len(o.dims) > 5 {
 			return nil
 		}
 	}
 	values := eval(args)
 	for k, v := range values {
-		if len(v) != count(out[k].dims) {
+		if len(v) != graph.Elements(out[k].dims) {
 			panic(fmt.Sprintf("%s computes %d elements for shape %v", op, len(v), out[k].dims))
 		}
 		for _, x := range v {
@@ -263,7 +256,7 @@ func (g *generator) pick(ok func(v *Value) bool) int {
 func (g *generator) pickFloat(low, high int) int {
 	constants := g.IntN(20) == 0
 	return g.pick(func(v *Value) bool {
-		return v.Type.IsFloat() && len(v.Dims) >= low && len(v.Dims) <= high && (constants || v.from < 0 || len(g.statements[v.from].in) > 0) && count(v.Dims) <= maxElements
+		return v.Type.IsFloat() && len(v.Dims) >= low && len(v.Dims) <= high && (constants || v.from < 0 || len(g.statements[v.from].in) > 0) && graph.Elements(v.Dims) <= maxElements
 	})
 }
 

@@ -3,6 +3,7 @@ package randomprogram
 import (
 	"math"
 
+	"anesim/loader/network/graph"
 	"anesim/loader/network/onnx"
 )
 
@@ -41,7 +42,7 @@ func (g *generator) integers() {
 	case "cast":
 		g.emit(op, []int{x}, []result{{g.float, d}}, true, append(args, g.text("dtype", typeNames[g.float])), mapElements(f))
 	case "gather":
-		if len(d) > 3 || count(d) > 60 {
+		if len(d) > 3 || graph.Elements(d) > 60 {
 			return
 		}
 		n := 1 + g.IntN(6)

@@ -3,6 +3,8 @@ package randomprogram
 import (
 	"fmt"
 	"slices"
+
+	"anesim/loader/network/graph"
 )
 
 func literalUint(v int) string { return fmt.Sprintf("uint32(%d)", v) }
@@ -44,7 +46,7 @@ func (g *generator) packed() {
 		out, inner = []int{d[0], wd[0], d[2], d[3]}, d[2]*d[3]
 	}
 	g.emit(op, []int{x, weights}, []result{{g.float, out}}, true, args, func(in [][]float64) [][]float64 {
-		v := make([]float64, count(out))
+		v := make([]float64, graph.Elements(out))
 		for i := range v {
 			row, channel, place := i/inner/wd[0], i/inner%wd[0], i%inner
 			for k := range wd[1] {
@@ -57,7 +59,7 @@ func (g *generator) packed() {
 
 // packedWeights returns a tensor of weights, or -1.
 func (g *generator) packedWeights(wd []int) int {
-	n := count(wd)
+	n := graph.Elements(wd)
 	weights := make([]float64, n)
 	draw := func(n, low, high int) []int {
 		v := make([]int, n)
@@ -120,15 +122,15 @@ func (g *generator) packedWeights(wd []int) int {
 		bits := []int{1, 2, 3, 4, 6, 8}[g.IntN(6)]
 		q := draw(n, 0, 1<<bits-1)
 		ld := append(slices.Clone(blocks), 1<<bits, 1)
-		if count(ld) > maxElements {
+		if graph.Elements(ld) > maxElements {
 			return -1
 		}
 		lut := g.numbers(ld)
 		at(func(i int, p []int) { weights[i] = lut[blocked(wd, blocks, p)<<bits+q[i]] })
 		return fixed("constexpr_lut_to_dense", []string{fmt.Sprintf("indices = %s", wholes(fmt.Sprint("uint", bits), wd, q)), "lut = " + literal(g.float, ld, lut)})
 	case 2:
-		q, s := draw(n, -7, 7), scales(count(blocks))
-		offset := draw(count(blocks), -2, 2)
+		q, s := draw(n, -7, 7), scales(graph.Elements(blocks))
+		offset := draw(graph.Elements(blocks), -2, 2)
 		elem := g.choose("int8", "int4")
 		hasOffset := g.coin()
 		at(func(i int, p []int) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"anesim/loader/network/graph"
 	"anesim/loader/network/onnx"
 )
 
@@ -68,7 +69,7 @@ func (g *generator) matmul() {
 	if tb {
 		stored = swapLast(right)
 	}
-	if count(stored) > maxElements {
+	if graph.Elements(stored) > maxElements {
 		return
 	}
 	y := -1
@@ -119,7 +120,7 @@ func (g *generator) linear() {
 	}
 	out := join(d[:len(d)-1], wd[:1])
 	g.emit("linear", in, []result{{g.float, out}}, true, args, func(in [][]float64) [][]float64 {
-		v := make([]float64, count(out))
+		v := make([]float64, graph.Elements(out))
 		for i := range v {
 			row, column := i/wd[0], i%wd[0]
 			for k := range wd[1] {
@@ -170,7 +171,7 @@ func (g *generator) einsum() {
 			kept = append(kept, c)
 		}
 	}
-	if len(kept) == 0 || len(kept) > 4 || len(other) > 4 || count(dy) > maxElements {
+	if len(kept) == 0 || len(kept) > 4 || len(other) > 4 || graph.Elements(dy) > maxElements {
 		return
 	}
 	g.Shuffle(len(kept), func(i, j int) { kept[i], kept[j] = kept[j], kept[i] })
@@ -188,7 +189,7 @@ func (g *generator) einsum() {
 	equation := letters + "," + string(other) + "->" + string(kept)
 	args := []string{fmt.Sprintf("values = (%s, %s)", g.Values[x].Name, g.Values[y].Name), g.text("equation", equation)}
 	g.emit("einsum", []int{x, y}, []result{{g.float, out}}, true, args, func(in [][]float64) [][]float64 {
-		v := make([]float64, count(out))
+		v := make([]float64, graph.Elements(out))
 		index := func(names []byte, dims, at []int) int {
 			o := 0
 			for i, c := range names {
@@ -227,7 +228,7 @@ func (g *generator) attention() {
 	dk[n-2] = 1 + g.IntN(6)
 	dv := slices.Clone(dk)
 	dv[n-1] = 1 + g.IntN(6)
-	if count(dk) > maxElements || count(dv) > maxElements {
+	if graph.Elements(dk) > maxElements || graph.Elements(dv) > maxElements {
 		return
 	}
 	k, v := g.constant(g.float, dk, g.numbers(dk)), g.constant(g.float, dv, g.numbers(dv))
@@ -235,7 +236,7 @@ func (g *generator) attention() {
 	args := []string{g.use("query", q), g.use("key", k), g.use("value", v)}
 	scores := slices.Clone(d)
 	scores[n-1] = dk[n-2]
-	if count(scores) > maxElements {
+	if graph.Elements(scores) > maxElements {
 		return
 	}
 	var masked func(i int, s float64) float64
@@ -370,7 +371,7 @@ func (g *generator) reduce() {
 	if most := highest(g.Values[x].data); op == "reduce_l2_norm" && float64(len(g.Values[x].data))*most*most > maxSquares {
 		return
 	}
-	if most := highest(g.Values[x].data); op == "reduce_prod" && math.Pow(max(1, most), float64(len(g.Values[x].data)/count(out))) > maxSquares {
+	if most := highest(g.Values[x].data); op == "reduce_prod" && math.Pow(max(1, most), float64(len(g.Values[x].data)/graph.Elements(out))) > maxSquares {
 		return // a product of some of the elements may be too large
 	}
 	exact := op == "reduce_sum" || op == "reduce_max" || op == "reduce_min" || op == "reduce_l1_norm" || op == "reduce_sum_square"

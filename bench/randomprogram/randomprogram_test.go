@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"anesim/loader/network/graph"
 )
 
 // TestNew checks that a seed always gives the same program, and that its values have the declared
@@ -15,7 +17,7 @@ func TestNew(t *testing.T) {
 			t.Fatalf("seed %d gives two programs:\n%s\n%s", seed, a, b)
 		}
 		for name, v := range p.Run(nil) {
-			if len(v.Data) != count(v.Dims) {
+			if len(v.Data) != graph.Elements(v.Dims) {
 				t.Errorf("seed %d: %s has %d elements for shape %v", seed, name, len(v.Data), v.Dims)
 			}
 		}

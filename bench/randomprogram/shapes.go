@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"anesim/loader/network/graph"
 	"anesim/loader/network/onnx"
 )
 
@@ -51,7 +52,7 @@ func (g *generator) reshape() {
 	}
 	d := g.Values[x].Dims
 	var out []int
-	for n := count(d); len(out) < 5; {
+	for n := graph.Elements(d); len(out) < 5; {
 		f := g.divisor(n)
 		if g.coin() && len(out) < len(d) && n%d[len(out)] == 0 {
 			f = d[len(out)]
@@ -61,7 +62,7 @@ func (g *generator) reshape() {
 			break
 		}
 	}
-	if count(out) != count(d) {
+	if graph.Elements(out) != graph.Elements(d) {
 		return
 	}
 	written := slices.Clone(out)
@@ -70,9 +71,9 @@ func (g *generator) reshape() {
 	}
 	if g.IntN(8) == 0 && len(d) > 1 {
 		axis := g.IntN(len(d) + 1)
-		out = []int{count(d[:axis]), count(d[axis:])}
+		out = []int{graph.Elements(d[:axis]), graph.Elements(d[axis:])}
 		if axis == len(d) {
-			axis, out = 1, []int{d[0], count(d[1:])}
+			axis, out = 1, []int{d[0], graph.Elements(d[1:])}
 		}
 		g.emitMove("flatten2d", x, out, []string{g.unless(axis == 1, func() string { return g.int("axis", g.axis(axis, len(d))) })}, keep)
 		return
@@ -463,7 +464,7 @@ func (g *generator) gather() {
 		di = append(di, 1+g.IntN(4))
 	}
 	shape := join(d[:batch], di)
-	index := make([]float64, count(shape))
+	index := make([]float64, graph.Elements(shape))
 	for i := range index {
 		index[i] = float64(g.axis(g.IntN(d[axis]), d[axis]))
 	}

@@ -1,6 +1,10 @@
 package randomprogram
 
-import "math"
+import (
+	"math"
+
+	"anesim/loader/network/graph"
+)
 
 // A window has the attributes of a convolution or a pool along its spatial axes.
 type window struct {
@@ -129,7 +133,7 @@ func (g *generator) conv() {
 	if groups == 1 {
 		each = 1 + g.IntN(9)
 	}
-	if groups*each*per*count(w.kernel) > maxElements {
+	if groups*each*per*graph.Elements(w.kernel) > maxElements {
 		return
 	}
 	wd := join([]int{groups * each, per}, w.kernel)
@@ -146,7 +150,7 @@ func (g *generator) conv() {
 	shape := join(d[:1], []int{groups * each}, out)
 	g.emit("conv", in, []result{{g.float, shape}}, true, args, func(in [][]float64) [][]float64 {
 		var v []float64
-		taps := count(w.kernel)
+		taps := graph.Elements(w.kernel)
 		visit(shape, func(at []int) {
 			sum := 0.0
 			if bias != nil {
@@ -239,7 +243,7 @@ func (g *generator) convTranspose() {
 		}
 	}
 	wd := join([]int{d[1], each}, w.kernel)
-	if count(wd) > maxElements {
+	if graph.Elements(wd) > maxElements {
 		return
 	}
 	weights := g.constant(g.float, wd, g.numbers(wd))
@@ -254,13 +258,13 @@ func (g *generator) convTranspose() {
 	}
 	shape := join(d[:1], []int{groups * each}, out)
 	g.emit("conv_transpose", in, []result{{g.float, shape}}, true, args, func(in [][]float64) [][]float64 {
-		v := make([]float64, count(shape))
+		v := make([]float64, graph.Elements(shape))
 		if bias != nil {
 			for i := range v {
-				v[i] = bias[i/count(out)%(groups*each)]
+				v[i] = bias[i/graph.Elements(out)%(groups*each)]
 			}
 		}
-		taps := count(w.kernel)
+		taps := graph.Elements(w.kernel)
 		visit(d, func(at []int) {
 			value := in[0][offset(d, at)]
 			w.taps(out, at[2:], func(p []int, tap int) {
@@ -327,7 +331,7 @@ func (g *generator) norm() {
 		return
 	}
 	d := g.Values[x].Dims
-	c, inner := d[1], count(d[2:])
+	c, inner := d[1], graph.Elements(d[2:])
 	eps := 1e-5
 	args := []string{g.use("x", x)}
 	setEps := func(fallback float64) {
@@ -385,7 +389,7 @@ func (g *generator) norm() {
 		})
 	case "l2_norm":
 		setEps(1e-6)
-		n := count(d[len(d)-3:])
+		n := graph.Elements(d[len(d)-3:])
 		if most := highest(g.Values[x].data); float64(n)*most*most > maxSquares {
 			return
 		}
@@ -466,14 +470,14 @@ func (g *generator) layerNorm() {
 	for _, a := range axes {
 		shape = append(shape, d[a])
 	}
-	if count(shape) < 2 {
+	if graph.Elements(shape) < 2 {
 		return
 	}
 	in, args := []int{x}, []string{g.use("x", x)}
 	if len(axes) < len(d) || g.coin() {
 		args = append(args, g.ints("axes", written))
 	}
-	gamma, beta := make([]float64, count(shape)), make([]float64, count(shape))
+	gamma, beta := make([]float64, graph.Elements(shape)), make([]float64, graph.Elements(shape))
 	for i := range gamma {
 		gamma[i] = 1
 	}

@@ -3,6 +3,8 @@ package list
 import (
 	"fmt"
 	"slices"
+
+	"anesim/loader/network/graph"
 )
 
 // An Array is a tensor of float64 numbers in row-major order. The Run function of a [Stage] reads
@@ -35,8 +37,8 @@ func (a Array) Cut(dims []int) (Array, error) {
 // checkShapesFit returns an error unless a has as many numbers as its shape needs, and shape small
 // has as many axes as shape large and no larger extent.
 func (a Array) checkShapesFit(small, large []int) error {
-	if len(a.Numbers) != countElements(a.Dims) {
-		return fmt.Errorf("shape %v needs %d numbers, but array has %d", a.Dims, countElements(a.Dims), len(a.Numbers))
+	if len(a.Numbers) != graph.Elements(a.Dims) {
+		return fmt.Errorf("shape %v needs %d numbers, but array has %d", a.Dims, graph.Elements(a.Dims), len(a.Numbers))
 	}
 	if len(small) != len(large) {
 		return fmt.Errorf("shapes %v and %v have different numbers of axes", small, large)
@@ -52,7 +54,7 @@ func (a Array) checkShapesFit(small, large []int) error {
 // resize returns an array of shape dims with the elements that both shapes have in common, and
 // zeros elsewhere.
 func (a Array) resize(dims []int) Array {
-	out := Array{dims, make([]float64, countElements(dims))}
+	out := Array{dims, make([]float64, graph.Elements(dims))}
 	copyCommonElements(out.Numbers, a.Numbers, dims, a.Dims)
 	return out
 }
@@ -65,17 +67,8 @@ func copyCommonElements(to, from []float64, toDims, fromDims []int) {
 		copy(to[:n], from)
 		return
 	}
-	a, b := countElements(toDims[1:]), countElements(fromDims[1:])
+	a, b := graph.Elements(toDims[1:]), graph.Elements(fromDims[1:])
 	for i := range n {
 		copyCommonElements(to[i*a:][:a], from[i*b:][:b], toDims[1:], fromDims[1:])
 	}
-}
-
-// countElements returns the number of elements of a tensor of shape dims.
-func countElements(dims []int) int {
-	n := 1
-	for _, d := range dims {
-		n *= d
-	}
-	return n
 }

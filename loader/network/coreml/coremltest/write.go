@@ -10,60 +10,46 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"anesim/loader/network/mil"
+	"anesim/loader/network/wire/wiretest"
 )
 
-// A message is an encoded protocol-buffer message.
-type message []byte
-
-func (m message) appendBytes(num protowire.Number, b []byte) message {
-	return protowire.AppendBytes(protowire.AppendTag(m, num, protowire.BytesType), b)
-}
-
-func (m message) appendText(num protowire.Number, s string) message {
-	return m.appendBytes(num, []byte(s))
-}
-
-func (m message) appendInt(num protowire.Number, v uint64) message {
-	return protowire.AppendVarint(protowire.AppendTag(m, num, protowire.VarintType), v)
-}
-
-// appendEntry appends an entry of a map field, with the given key and value, to m.
-func (m message) appendEntry(num protowire.Number, key string, value message) message {
-	return m.appendBytes(num, message{}.appendText(1, key).appendBytes(2, value))
+// newEntry returns an entry of a map field, with the given key and value.
+func newEntry(key string, value wiretest.Message) wiretest.Message {
+	return wiretest.Message{}.Text(1, key).Bytes(2, value)
 }
 
 // elems maps element types to their numbers.
-var elems = map[mil.Elem]uint64{
+var elems = map[mil.Elem]int{
 	"bool": 1, "string": 2, "fp16": 10, "fp32": 11, "int32": 23, "uint8": 31, "uint32": 33, "int8": 21, "uint4": 35, "uint1": 37,
 }
 
-func encodeType(t mil.Type) message {
-	m := message{}.appendInt(1, elems[t.Elem]).appendInt(2, uint64(len(t.Dims)))
+func encodeType(t mil.Type) wiretest.Message {
+	m := wiretest.Message{}.Int(1, elems[t.Elem]).Int(2, len(t.Dims))
 	for _, d := range t.Dims {
-		dim := message{}.appendBytes(1, message{}.appendInt(1, uint64(d)))
+		dim := wiretest.Message{}.Bytes(1, wiretest.Message{}.Int(1, int(d)))
 		if d < 0 {
-			dim = message{}.appendBytes(2, nil)
+			dim = wiretest.Message{}.Bytes(2, nil)
 		}
-		m = m.appendBytes(3, dim)
+		m = m.Bytes(3, dim)
 	}
-	return message{}.appendBytes(1, m)
+	return wiretest.Message{}.Bytes(1, m)
 }
 
-func encodeValue(v mil.Value) message {
-	m := message{}.appendBytes(2, encodeType(v.Type))
+func encodeValue(v mil.Value) wiretest.Message {
+	m := wiretest.Message{}.Bytes(2, encodeType(v.Type))
 	if v.File != "" {
-		return m.appendBytes(5, message{}.appendText(1, v.File).appendInt(2, v.Offset))
+		return m.Bytes(5, wiretest.Message{}.Text(1, v.File).Int(2, int(v.Offset)))
 	}
-	var t message
+	var t wiretest.Message
 	switch v.Type.Elem {
 	case "string":
-		var list message
+		var list wiretest.Message
 		for _, s := range v.Strings {
-			list = list.appendText(1, s)
+			list = list.Text(1, s)
 		}
-		t = t.appendBytes(4, list)
+		t = t.Bytes(4, list)
 	case "fp32":
-		t = t.appendBytes(1, message{}.appendBytes(1, v.Data))
+		t = t.Bytes(1, wiretest.Message{}.Bytes(1, v.Data))
 	case "int32", "bool":
 		var packed []byte
 		width := len(v.Data) / max(1, v.Type.Elements())
@@ -78,59 +64,59 @@ func encodeValue(v mil.Value) message {
 		if v.Type.Elem == "bool" {
 			num = 3
 		}
-		t = t.appendBytes(num, message{}.appendBytes(1, packed))
+		t = t.Bytes(num, wiretest.Message{}.Bytes(1, packed))
 	default:
-		t = t.appendBytes(7, message{}.appendBytes(1, v.Data))
+		t = t.Bytes(7, wiretest.Message{}.Bytes(1, v.Data))
 	}
-	return m.appendBytes(3, message{}.appendBytes(1, t))
+	return m.Bytes(3, wiretest.Message{}.Bytes(1, t))
 }
 
-func encodeVariable(v mil.Var) message {
-	return message{}.appendText(1, v.Name).appendBytes(2, encodeType(v.Type))
+func encodeVariable(v mil.Var) wiretest.Message {
+	return wiretest.Message{}.Text(1, v.Name).Bytes(2, encodeType(v.Type))
 }
 
 // Model returns the content of a Core ML model file that contains program p. The model has the
 // inputs and outputs of p's function main.
 func Model(p *mil.Program) []byte {
 	f, _ := p.Main()
-	var block, function, description message
+	var block, function, description wiretest.Message
 	for _, out := range f.Outputs {
-		block = block.appendText(2, out)
-		description = description.appendBytes(10, message{}.appendText(1, out))
+		block = block.Text(2, out)
+		description = description.Bytes(10, wiretest.Message{}.Text(1, out))
 	}
 	for i := range f.Operations {
 		op := &f.Operations[i]
-		m := message{}.appendText(1, op.Type)
+		m := wiretest.Message{}.Text(1, op.Type)
 		for _, key := range slices.Sorted(maps.Keys(op.Inputs)) {
-			var argument message
+			var argument wiretest.Message
 			for _, a := range op.Inputs[key] {
 				if a.Name != "" {
-					argument = argument.appendBytes(1, message{}.appendText(1, a.Name))
+					argument = argument.Bytes(1, wiretest.Message{}.Text(1, a.Name))
 				} else {
-					argument = argument.appendBytes(1, message{}.appendBytes(2, encodeValue(a.Value)))
+					argument = argument.Bytes(1, wiretest.Message{}.Bytes(2, encodeValue(a.Value)))
 				}
 			}
-			m = m.appendEntry(2, key, argument)
+			m = m.Bytes(2, newEntry(key, argument))
 		}
 		for _, out := range op.Outputs {
-			m = m.appendBytes(3, encodeVariable(out))
+			m = m.Bytes(3, encodeVariable(out))
 		}
 		for _, key := range slices.Sorted(maps.Keys(op.Attributes)) {
-			m = m.appendEntry(5, key, encodeValue(op.Attributes[key]))
+			m = m.Bytes(5, newEntry(key, encodeValue(op.Attributes[key])))
 		}
-		block = block.appendBytes(3, m)
+		block = block.Bytes(3, m)
 	}
 	for _, in := range f.Inputs {
-		function = function.appendBytes(1, encodeVariable(in))
-		array := message{}.appendInt(2, 65568)
+		function = function.Bytes(1, encodeVariable(in))
+		array := wiretest.Message{}.Int(2, 65568)
 		for _, d := range in.Type.Dims {
-			array = array.appendInt(1, uint64(d))
+			array = array.Int(1, int(d))
 		}
-		description = description.appendBytes(1, message{}.appendText(1, in.Name).appendBytes(3, message{}.appendBytes(5, array)))
+		description = description.Bytes(1, wiretest.Message{}.Text(1, in.Name).Bytes(3, wiretest.Message{}.Bytes(5, array)))
 	}
-	function = function.appendText(2, f.Opset).appendEntry(3, f.Opset, block)
-	program := message{}.appendInt(1, 1).appendEntry(2, "main", function)
-	return message{}.appendInt(1, 8).appendBytes(2, description).appendBytes(502, program)
+	function = function.Text(2, f.Opset).Bytes(3, newEntry(f.Opset, block))
+	program := wiretest.Message{}.Int(1, 1).Bytes(2, newEntry("main", function))
+	return wiretest.Message{}.Int(1, 8).Bytes(2, description).Bytes(502, program)
 }
 
 // A Weights is the content of a weights file, to which [Weights.Add] appends blobs. The zero value

@@ -6,23 +6,12 @@ import (
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"anesim/loader/network/wire/wiretest"
 )
 
-// A Message is an encoded protocol-buffer message, or a part of one.
-type Message []byte
-
-// Bytes returns m with the bytes b appended as field num.
-func (m Message) Bytes(num protowire.Number, b []byte) Message {
-	return protowire.AppendBytes(protowire.AppendTag(m, num, protowire.BytesType), b)
-}
-
-// Text returns m with the string s appended as field num.
-func (m Message) Text(num protowire.Number, s string) Message { return m.Bytes(num, []byte(s)) }
-
-// Int returns m with the integer v appended as field num.
-func (m Message) Int(num protowire.Number, v int) Message {
-	return protowire.AppendVarint(protowire.AppendTag(m, num, protowire.VarintType), uint64(v))
-}
+// A Message is a part of an ONNX file.
+type Message = wiretest.Message
 
 // Model returns the content of an ONNX file whose graph has the given parts: inputs, outputs, nodes
 // and constants, as [Input], [Output], [Node] and [Constant] return them.
@@ -167,6 +156,5 @@ func Graph(name string, parts ...Message) Message {
 
 // Float returns a node attribute with the float32 value v.
 func Float(name string, v float32) Message {
-	m := Message{}.Text(1, name).Int(20, 1)
-	return binary.LittleEndian.AppendUint32(protowire.AppendTag(m, 2, protowire.Fixed32Type), math.Float32bits(v))
+	return Message{}.Text(1, name).Int(20, 1).Float(2, v)
 }

@@ -10,8 +10,6 @@ import (
 	"syscall"
 	"testing"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"anesim/bench"
 	"anesim/loader/lower"
 	ox "anesim/loader/network/onnx/onnxtest"
@@ -48,15 +46,12 @@ func TestPeakMemory(t *testing.T) {
 		{"16 MiB of YAML in a list", []string{"model", "FILE.yaml"}, repeated("a: [1", ",1", 16<<20-8), 0, "line breaks and YAML indicators", 60},
 		{"16 MiB of YAML, all open", []string{"model", "FILE.yaml"}, repeated("", "[", 16<<20-8), 0, "line breaks and YAML indicators", 60},
 		{"too many ONNX nodes", []string{"model", "FILE.onnx"}, func(*testing.T) []byte {
-			return onnxModel(bytes.Repeat(field(1, field(4, []byte("Relu"))), nodes))
+			return ox.Model(bytes.Repeat(ox.Message{}.Bytes(1, ox.Message{}.Text(4, "Relu")), nodes))
 		}, 0, "limit of 65536 nodes", 70},
 		{"numbers in an initialiser", []string{"model", "FILE.onnx"}, func(*testing.T) []byte {
-			n := numbers
-			var tensor []byte
-			tensor = protowire.AppendVarint(protowire.AppendTag(tensor, 1, protowire.VarintType), uint64(n))
-			tensor = protowire.AppendVarint(protowire.AppendTag(tensor, 2, protowire.VarintType), 6)
-			tensor = append(tensor, field(5, bytes.Repeat([]byte{1}, n))...)
-			return onnxModel(field(5, append(tensor, field(8, []byte("w"))...)))
+			const int32Type = 6
+			tensor := ox.Message{}.Int(1, numbers).Int(2, int32Type).Bytes(5, bytes.Repeat([]byte{1}, numbers)).Text(8, "w")
+			return ox.Model(ox.Message{}.Bytes(5, tensor))
 		}, 0, "", 21 + numbers>>19},
 		// A row takes 512 bytes as float64, and a tensor is kept until its last reader. The limit
 		// has room for 8 of the 17 tensors.
@@ -155,15 +150,6 @@ func repeated(first, again string, size int) func(*testing.T) []byte {
 	return func(*testing.T) []byte {
 		return append([]byte(first), strings.Repeat(again, (size-len(first))/len(again))...)
 	}
-}
-
-func field(number protowire.Number, b []byte) []byte {
-	return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), b)
-}
-
-// onnxModel returns an ONNX file with the given graph.
-func onnxModel(graph []byte) []byte {
-	return append(protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 8), field(7, graph)...)
 }
 
 // chainText returns a function that returns a bare chain of n descriptors, which it builds once.
