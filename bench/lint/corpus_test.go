@@ -9,13 +9,17 @@ import (
 
 	"anesim"
 	"anesim/bench/lint"
+	"anesim/loader"
+	"anesim/loader/lower"
+	"anesim/loader/network/partition"
+	"anesim/loader/network/weights"
 )
 
 // findings returns the findings for the programs of a model as text, and the number of its
 // descriptors.
 func findings(t *testing.T, name string, m *anesim.Model) (list []string, descriptors int) {
 	t.Helper()
-	programs, err := m.Programs(t.Context(), anesim.Options{})
+	programs, err := programsOf(t, m)
 	if err != nil {
 		return nil, 0 // refused
 	}
@@ -34,6 +38,29 @@ func findings(t *testing.T, name string, m *anesim.Model) (list []string, descri
 		}
 	}
 	return list, descriptors
+}
+
+// programsOf returns the programs of a model. Those of a layer or a network have no weights, which
+// lint does not read.
+func programsOf(t *testing.T, m *anesim.Model) (programs []*loader.Program, err error) {
+	t.Helper()
+	switch m.Kind() {
+	case anesim.KindLayer:
+		l := m.Network().Layers[0]
+		w, err := weights.Sizes(&l, 0)
+		if err != nil {
+			return nil, err
+		}
+		p, err := lower.Sized(l.Lower, w)
+		return []*loader.Program{p}, err
+	case anesim.KindNetwork:
+		lowered, _, err := partition.Lower(t.Context(), m.Network(), partition.Lowering{SizesOnly: true})
+		for _, p := range lowered {
+			programs = append(programs, p.Program)
+		}
+		return programs, err
+	}
+	return m.Programs(t.Context(), anesim.Options{})
 }
 
 // The vendor's programs have no finding: a rule that they break is wrong.

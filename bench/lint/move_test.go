@@ -25,7 +25,7 @@ func TestMistakesInNetworks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		programs, err := m.Programs(t.Context(), anesim.Options{})
+		programs, err := programsOf(t, m)
 		if err != nil {
 			t.Fatal(err)
 		}
