@@ -86,7 +86,7 @@ func (r *execution) setOutputs(res *Result) {
 	}
 	for k := range res.Programs {
 		for _, out := range res.Programs[k].Outputs {
-			tensors[out.Port.Name] = out.Data
+			tensors[out.Port.Name] = r.tensorValues(&out)
 		}
 	}
 	for _, out := range n.AllResults() {

@@ -11,12 +11,12 @@ import (
 	"github.com/x448/float16"
 )
 
-// maxByte is the largest 8-bit element that the model computes. The engines treat 8-bit elements as
+// MaxByte is the largest 8-bit element that the model computes. The engines treat 8-bit elements as
 // whole numbers: a table reads the number that an element holds, and its result is rounded to an
 // element. This is inferred from the one program that uses them, the negation of truth values,
 // whose table works for any number. No program shows whether the highest bit is a sign. Numbers
 // from 0 to 127 are therefore computed, and a task that meets another one claims no values.
-const maxByte = math.MaxInt8
+const MaxByte = math.MaxInt8
 
 // findEightBitLimit returns an [evidence.Limit] if a task has 8-bit elements in a form that the
 // model does not compute, and nil otherwise. The model computes the one form that a program shows,
@@ -47,7 +47,7 @@ type byteRows struct {
 
 func (b byteRows) Row(dst []half, c, y int) {
 	for x, v := range b.view.Row(c, y)[:len(dst)] {
-		if v > maxByte {
+		if v > MaxByte {
 			b.beyond.Store(true)
 		}
 		dst[x] = float16.Fromfloat32(float32(v))
@@ -58,7 +58,7 @@ func (b byteRows) SetRow(src []half, c, y, x int) {
 	row := b.view.Row(c, y)[x:]
 	for i, h := range src {
 		n := math.RoundToEven(float64(h.Float32()))
-		if !(n >= 0 && n <= maxByte) {
+		if !(n >= 0 && n <= MaxByte) {
 			b.beyond.Store(true)
 			n = 0
 		}
@@ -72,5 +72,5 @@ func (j *job) findByteRangeLimit() *evidence.Limit {
 	if !j.beyond.Load() {
 		return nil
 	}
-	return newUnspecifiedLimit("8-bit element is outside 0 to %d; no program shows whether the highest bit is a sign", maxByte)
+	return newUnspecifiedLimit("8-bit element is outside 0 to %d; no program shows whether the highest bit is a sign", MaxByte)
 }

@@ -73,7 +73,7 @@ func (o Op) Limits() string {
 	case Concat:
 		return "at most 27 inputs"
 	case LogicalNot:
-		return "elements of 8 bits from 0 to 127; no program shows whether the highest bit is a sign"
+		return "elements of 8 bits from 0 to 127, two in each fp16 element of a port; no program shows whether the highest bit is a sign"
 	}
 	return fmt.Sprintf("a row of all channels takes at most %d bytes of the L2", MaxTile)
 }

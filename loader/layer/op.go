@@ -133,6 +133,14 @@ func (o Op) IsActivation() bool {
 	return o >= ReLU && o <= Rsqrt || o >= Abs && o <= LogicalNot
 }
 
+// ElementBits returns the size in bits of the elements that the operation reads and writes.
+func (o Op) ElementBits() int {
+	if o == LogicalNot {
+		return 8
+	}
+	return 16
+}
+
 // acceptsActivation reports whether an activation may follow the operation in the same layer.
 func (o Op) acceptsActivation() bool {
 	switch o {

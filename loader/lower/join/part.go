@@ -19,7 +19,7 @@ import (
 type Part struct {
 	Layer   layer.Layer
 	Weights layer.Weights
-	Shape   layer.Shape // of the result
+	Shape   layer.Shape // of the result's port, in fp16 elements
 
 	output    *family.Output
 	inputs    []loader.Port // in the order of Node.Inputs
@@ -67,11 +67,11 @@ func (q *Part) compileLayer(l layer.Layer, w layer.Weights) error {
 	if err != nil {
 		return err
 	}
-	q.Layer, q.Weights, q.output, q.Shape = given, values, made, given.Out()
+	q.Layer, q.Weights, q.output = given, values, made
 	for _, port := range made.Ports {
 		switch {
 		case port.Direction == loader.Output:
-			q.outputBAR = uint32(port.BAR)
+			q.Shape, q.outputBAR = portShape(&port), uint32(port.BAR)
 		case port.Name == "x":
 			q.inputs = slices.Insert(q.inputs, 0, port)
 		default:

@@ -46,7 +46,8 @@ type resident struct {
 
 // findResidentCandidates returns the tensors that can stay in L2 between the steps: those that
 // every task addresses with plain strides. Tensors that a task reads as weights are left out,
-// because the engines load weights only from memory.
+// because the engines load weights only from memory. Tensors of 8-bit elements are left out, because
+// the one program with such tensors has them in memory.
 func (j *joiner) findResidentCandidates() []*resident {
 	list := make([]*resident, len(j.tensors))
 	for i, t := range j.tensors {
@@ -55,7 +56,15 @@ func (j *joiner) findResidentCandidates() []*resident {
 		}
 	}
 	for i := range j.steps {
-		for k := range j.steps[i].part.output.Tasks {
+		s := &j.steps[i]
+		if s.part.Layer.Op.ElementBits() == 8 {
+			list[s.output] = nil
+			for _, in := range s.inputs {
+				list[in] = nil
+			}
+			continue
+		}
+		for k := range s.part.output.Tasks {
 			j.collectAccesses(list, i, k)
 		}
 	}

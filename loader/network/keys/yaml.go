@@ -57,7 +57,7 @@ func ReadYAML(data []byte) (*list.Builder, error) {
 	if len(doc.Content) != 1 {
 		return nil, &list.FormatError{Line: 1, What: "document is empty; want a network"}
 	}
-	r := &yamlReader{Builder: list.NewBuilder(), read: map[string]bool{}, elements: map[string]*elementSize{}}
+	r := &yamlReader{Builder: list.NewBuilder(), read: map[string]bool{}, elements: map[string]elementSize{}}
 	if err := r.readNetwork(doc.Content[0]); err != nil {
 		return nil, err
 	}
@@ -77,17 +77,15 @@ func toFormatError(err error) error {
 // A yamlReader builds a network from YAML nodes.
 type yamlReader struct {
 	*list.Builder
-	last    string // result of the last layer
-	outputs []string
-	made    []string        // names of layers and reshapes, in order
-	read    map[string]bool // names of tensors that some layer reads
-	// elements holds the size of a tensor's elements in bits, and what decided it. A view of a
-	// tensor shares its value.
-	elements map[string]*elementSize
+	last     string // result of the last layer
+	outputs  []string
+	made     []string               // names of layers and reshapes, in order
+	read     map[string]bool        // names of tensors that some layer reads
+	elements map[string]elementSize // size of a tensor's elements, if a layer has determined it
 }
 
-// An elementSize is the size of the elements of a tensor in bits, which the first layer that writes
-// or reads the tensor determines. It is 0 if there is no such layer yet.
+// An elementSize is the size of the elements of a tensor in bits, and the first layer that writes or
+// reads the tensor, which determines it.
 type elementSize struct {
 	bits  int
 	layer string
@@ -96,27 +94,15 @@ type elementSize struct {
 // setElementSize records the size of the elements that a layer reads or writes. It returns an error
 // if another layer reads or writes them with another size, because no layer converts them.
 func (r *yamlReader) setElementSize(tensor, layer string, bits int) error {
-	e := r.elements[tensor]
-	if e == nil {
-		e = &elementSize{}
+	e, ok := r.elements[tensor]
+	if !ok {
+		e = elementSize{bits, layer}
 		r.elements[tensor] = e
-	}
-	if e.bits == 0 {
-		e.bits, e.layer = bits, layer
 	}
 	if e.bits != bits {
 		return fmt.Errorf("from: tensor %q has %d-bit elements in layer %s; want %d-bit elements", tensor, e.bits, e.layer, bits)
 	}
 	return nil
-}
-
-// elementBits returns the size in bits of the elements that a layer with the given operation reads
-// and writes.
-func elementBits(op layer.Op) int {
-	if op == layer.LogicalNot {
-		return 8
-	}
-	return 16
 }
 
 // setNetworkOutputs sets the outputs of the network, with the names and shapes of the file: the
@@ -345,13 +331,13 @@ func (r *yamlReader) readLayer(i int, n *yaml.Node) error {
 	if err != nil {
 		return toLayerError(n, l.Name, err)
 	}
-	bits := elementBits(built.Lower.Op)
+	bits := built.Lower.Op.ElementBits()
 	for _, name := range l.Inputs {
 		if err := r.setElementSize(name, l.Name, bits); err != nil {
 			return newNodeError(n, "layer %s: %v", l.Name, err)
 		}
 	}
-	r.elements[l.Name] = &elementSize{bits, l.Name}
+	r.elements[l.Name] = elementSize{bits, l.Name}
 	if keepsElementOrder(&built.Lower) {
 		return r.Reshape(l.Name, l.Inputs[0], built.Out)
 	}
@@ -402,9 +388,10 @@ func (r *yamlReader) addReshape(n *yaml.Node, l *list.Layer, values map[string]s
 		err = fmt.Errorf("from: layer has %d inputs; want 1", len(l.Inputs))
 	}
 	if err == nil {
-		if r.elements[l.Inputs[0]] == nil {
-			r.elements[l.Inputs[0]] = &elementSize{}
-		}
+		// A view of 8-bit elements would have rows of another size in memory.
+		err = r.setElementSize(l.Inputs[0], l.Name, 16)
+	}
+	if err == nil {
 		r.elements[l.Name] = r.elements[l.Inputs[0]]
 		err = r.Reshape(l.Name, l.Inputs[0], s)
 	}

@@ -26,6 +26,7 @@ func TestYAMLErrors(t *testing.T) {
 		{"inputs: {x: {c: 0}}\nlayers:\n- {op: relu}", `line 1: input x: input: c: invalid value "0"; want an integer from 1 to 16777216; input has keys n c h w`},
 		{"inputs: {x: {w: 64}}\nlayers:\n- {op: logical_not, name: a}\n- {op: relu}", `line 4: layer relu1: from: tensor "a" has 8-bit elements in layer a; want 16-bit elements`},
 		{"inputs: {x: {w: 64}}\nlayers:\n- {op: relu, name: a, from: x}\n- {op: reshape, name: v, from: x, h: 8, w: 8}\n- {op: logical_not, from: v}", `line 5: layer logical_not2: from: tensor "v" has 16-bit elements in layer a; want 8-bit elements`},
+		{"inputs: {x: {w: 64}}\nlayers:\n- {op: logical_not, name: a}\n- {op: reshape, h: 8, w: 8}", `line 4: layer reshape1: from: tensor "a" has 8-bit elements in layer a; want 16-bit elements`},
 		{"inputs: {x: {c: 1}}\nlayers:\n- {op: relu, from: y}", `line 3: layer relu0: from: unknown tensor "y"; want an earlier layer or input`},
 		{"inputs: {x: {c: 1}}\nlayers:\n- {op: relu}\n- {name: relu0, op: relu}", `line 4: name "relu0" is already in use`},
 		{"inputs: {x: {c: 4}}\nlayers:\n- {op: reshape, c: 3}", "line 3: layer reshape0: cannot reshape 1x4x1x1 (4 elements) to 1x3x1x1 (3 elements)"},
