@@ -21,7 +21,6 @@ import (
 	"anesim"
 	"anesim/bench/check"
 	"anesim/bench/report"
-	"anesim/loader"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/outfile"
@@ -244,15 +243,6 @@ func (x *checkedModel) runModel(ctx context.Context, o anesim.Options) (*anesim.
 		return nil, input.InFile(x.name, fmt.Errorf("device fault: %v", faults[0]))
 	}
 	return res, nil
-}
-
-// lintRunPrograms returns the lint findings for each program of a run.
-func lintRunPrograms(name string, res *anesim.Result) ([]jsonLintedProgram, error) {
-	var programs []*loader.Program
-	for i := range res.Programs {
-		programs = append(programs, res.Programs[i].Program)
-	}
-	return lintPrograms(name, programs, report.MissingOf(res))
 }
 
 // printDifferenceReport prints the differences from the baseline and the lint findings.

@@ -155,21 +155,30 @@ func (f *lintFlags) openText(file string, files []string, stdin io.Reader) (*ane
 	return m, nil
 }
 
-// lintModel returns the lint findings for each program of a model.
+// lintModel returns the lint findings for each program of a model. It runs layers and networks, which
+// needs no weights, and lints the programs of the run. A compiled program may be one that cannot run.
 func lintModel(ctx context.Context, name string, m *anesim.Model) ([]jsonLintedProgram, error) {
-	programs, err := m.Programs(ctx, anesim.Options{})
-	if err != nil {
-		return nil, input.ModelError(m, err)
-	}
-	var missing []report.Missing
-	if m.Kind() == anesim.KindNetwork {
-		res, err := m.Run(ctx, anesim.Options{})
+	if m.Kind() == anesim.KindProgram {
+		programs, err := m.Programs(ctx, anesim.Options{})
 		if err != nil {
 			return nil, input.ModelError(m, err)
 		}
-		missing = report.MissingOf(res)
+		return lintPrograms(name, programs, nil)
 	}
-	return lintPrograms(name, programs, missing)
+	res, err := m.Run(ctx, anesim.Options{})
+	if err != nil {
+		return nil, input.ModelError(m, err)
+	}
+	return lintRunPrograms(name, res)
+}
+
+// lintRunPrograms returns the lint findings for each program of a run.
+func lintRunPrograms(name string, res *anesim.Result) ([]jsonLintedProgram, error) {
+	var programs []*loader.Program
+	for i := range res.Programs {
+		programs = append(programs, res.Programs[i].Program)
+	}
+	return lintPrograms(name, programs, report.MissingOf(res))
 }
 
 // lintPrograms returns the lint findings for each program of a model. The argument missing lists
