@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/x448/float16"
 
 	"anesim"
@@ -79,6 +80,22 @@ func TestGeneratedByteTensor(t *testing.T) {
 	}
 	if len(res.Outputs) != 2 {
 		t.Fatalf("%d outputs; want 2", len(res.Outputs))
+	}
+	s, err := anesim.NewSession(anesim.Options{Values: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := s.Load(t.Context(), anesim.FromNetwork(net))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := loaded.Call(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A session returns no output that is an input.
+	if d := cmp.Diff(res.Outputs[1:], again.Outputs); d != "" {
+		t.Errorf("a session has other outputs (-run +session):\n%s", d)
 	}
 	seen := map[float32]bool{}
 	for i, x := range res.Outputs[0].Data {

@@ -149,6 +149,9 @@ func (c *Call) Result() (*Result, error) {
 	o := l.session.options
 	o.Repeat, o.State = 1, l.State()
 	r := &execution{model: l.model, lowered: l.lowered, options: o, programs: []ProgramResult{p}, synthetic: p.Synthetic}
+	if l.model.kind == KindNetwork {
+		r.byteTensors = listByteTensors(l.model.net)
+	}
 	return r.newResult(), nil
 }
 
