@@ -138,7 +138,8 @@ type Call struct {
 }
 
 // Result returns the result of the call after it has ended. It returns [ErrOutstanding] if the call
-// is still in progress.
+// is still in progress. An output of a network that is one of its inputs, or a view of one, is not
+// among the result's outputs: no descriptor writes it.
 func (c *Call) Result() (*Result, error) {
 	res, err := c.Call.Result()
 	if err != nil {
