@@ -50,7 +50,7 @@ func longRun(t *testing.T) (*loader.Program, *anesim.Result) {
 func TestBriefRun(t *testing.T) {
 	const n = longRunCount
 	p, all := longRun(t)
-	var shown []report.Descriptor
+	shown := make([]report.Descriptor, 0, n)
 	brief := sound(t, p, anesim.Options{Brief: true, Each: func(d *hw.DescriptorReport) { shown = append(shown, report.NewDescriptor(d)) }})
 	a, b := all.Report, brief.Report
 	if len(a.Descriptors) != n || a.Rest.Count != 0 || len(b.Descriptors) != 1<<12 || b.Count() != n {
