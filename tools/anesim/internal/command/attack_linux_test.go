@@ -32,6 +32,7 @@ func TestLargeShapes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a process for each of many files is too slow for a short run")
 	}
+	t.Parallel()
 	draws, seed := 4, uint64(1)
 	if os.Getenv("LONG") != "" {
 		draws, seed = 1000, uint64(time.Now().UnixNano())
@@ -117,6 +118,7 @@ func TestStatedShapes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a process for each of many files is too slow for a short run")
 	}
+	t.Parallel()
 	in := func(names ...string) []string { return names }
 	sum := func(op string) []byte {
 		return ox.Model(ox.Input("x", 1, 4, 1, 10000), ox.Input("z", 1, 1, 10000, 1), ox.Output("y"), ox.Node(op, "y", in("x", "z")))

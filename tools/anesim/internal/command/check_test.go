@@ -190,6 +190,7 @@ func TestCheckRefusesBareNumbers(t *testing.T) {
 
 // A network is the same as its own result, layer by layer, on either side.
 func TestDiffOfANetworkWithItsResult(t *testing.T) {
+	t.Parallel()
 	network := exampleNetwork("transformer.yaml")
 	doc, _, _ := invoke("model", network, "--json")
 	file := writeFile(t, "result.json", []byte(doc))

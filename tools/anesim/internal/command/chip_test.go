@@ -169,6 +169,7 @@ func TestChipBoundsAreTheSameEverywhere(t *testing.T) {
 // Layers are lowered for the chip's scratchpad. On a smaller one than a program was made for
 // what does not fit is a fault with its place; one that descriptors cannot address is refused.
 func TestChipScratchpad(t *testing.T) {
+	t.Parallel()
 	grid := []string{"conv", "cin=256", "cout=512", "h=56", "w=56", "k=3", "pad=same"}
 	rows := sweepRows(t, append(grid, "chip.L2Bytes=1048576,2097152")...)
 	failed := slices.Index(rows[0], "error")

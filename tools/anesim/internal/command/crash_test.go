@@ -182,6 +182,7 @@ func TestStoppedProcessLeavesWholeFiles(t *testing.T) {
 // On a full disk a command fails and says so; the file that was there stays, and nothing
 // else is left.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	for name, writer := range writers(t) {
 		t.Run(name, func(t *testing.T) {
 			dir := smallDisk(t)
@@ -228,6 +229,7 @@ func TestClosedPipe(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows sends a process no signals")
 	}
+	t.Parallel()
 	for _, args := range [][]string{
 		{"run", "--json"},
 		{"sweep", "conv", "cin=16..1600+16", "cout=16..1600+16", "h=14", "w=14", "k=1,3", "pad=same"},

@@ -91,6 +91,7 @@ func TestDumpExamples(t *testing.T) {
 
 // TestDumpReal dumps the reference programs, if they are in the directory next to the repository.
 func TestDumpReal(t *testing.T) {
+	t.Parallel()
 	const shared = "../../../../../shared/programs"
 	var files []string
 	for _, pattern := range []string{"*.hwx", "text/*.bin"} {

@@ -175,6 +175,7 @@ func TestMoreLayersAreOffered(t *testing.T) {
 // of at most 100 columns but for the command. Layers that are alike are one row, and what is
 // said to gain is what explain finds.
 func TestModelBeginsWithBottlenecks(t *testing.T) {
+	t.Parallel()
 	changes := 0
 	for _, name := range []string{"resnet50.yaml", "mobilenetv2.yaml", "transformer.yaml", "decode.yaml", "classifier.mlpackage", "decoder-step.onnx", "picture.mil"} {
 		file := exampleNetwork(name)
@@ -290,6 +291,7 @@ layers:
 // Savings of energy are shares of the energy that is shown, with the dispatch, and changes whose
 // gain rounds to nothing are not listed.
 func TestExplainGainsAreOfWhole(t *testing.T) {
+	t.Parallel()
 	for _, args := range [][]string{
 		{"--layer", "add c=64 h=4 w=4"}, {"--layer", "softmax c=64 h=8 w=8"}, {exampleNetwork("transformer.yaml")}, {exampleNetwork("decoder-step.onnx")},
 		{exampleNetwork("resnet50.yaml"), "--top", "20"},

@@ -10,6 +10,7 @@ import (
 // A repeated run lists as many dispatches as a reader can look at. Its header counts all of
 // them, its table says how many it leaves out, and its rows and its script have them all.
 func TestRepeatLeavesNoDispatchOut(t *testing.T) {
+	t.Parallel()
 	file, script := example(t, "add"), filepath.Join(t.TempDir(), "add.txt")
 	for _, values := range []string{"--timing-only=false", "--timing-only"} {
 		out, errs, code := invoke("run", file, values, "--repeat", "5000", "--record", script)

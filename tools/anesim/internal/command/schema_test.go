@@ -159,6 +159,7 @@ func hasBelow(keys map[string]bool, prefix string) bool {
 
 // Every name of real output is documented, and every name with a star is met in it.
 func TestSchemaPageOfRealOutput(t *testing.T) {
+	t.Parallel()
 	page := schemaPage(t)
 	net := writeFile(t, "net.yaml", []byte("inputs: {x: {c: 16, h: 8, w: 8}, y: {w: 20000}}\nlayers:\n"+
 		"- {name: a, op: conv, cout: 16, k: 3, stride: 2, pad: 1, act: relu, from: x}\n- {name: flat, op: reshape, h: 32, w: 8}\n- {name: b, op: relu}\n- {name: c, op: relu, from: y}\n"))

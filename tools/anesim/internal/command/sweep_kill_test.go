@@ -18,6 +18,7 @@ func TestSweepKilled(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows sends a process no signals")
 	}
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "rows.csv")
 	args := []string{"sweep", "conv", "cin=16..512+16", "cout=16..512+16", "h=14", "w=7,14,28", "k=1,3", "pad=same"}
 	whole, errs, code := invoke(args...)

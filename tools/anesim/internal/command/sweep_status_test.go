@@ -67,6 +67,7 @@ func TestSweepStatus(t *testing.T) {
 
 // With --over the rate is that of now.
 func TestSweepStatusOver(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "1.csv")
 	whole, _, _ := invoke("sweep", "add", "c=16,32,48", "h=1..3", "w=8")
 	lines := strings.SplitAfter(whole, "\n")
