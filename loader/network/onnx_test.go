@@ -189,6 +189,12 @@ func FuzzReadONNX(f *testing.F) {
 		ox.Node("Transpose", "t", names("p"), ox.List("perm", 0, 3, 2, 1)), ox.Node("Split", "q", names("t"), ox.Int("axis", 1)),
 		ox.Node("LayerNormalization", "n", names("r")), ox.Node("Softmax", "y", names("n")), ox.Output("y"),
 	))
+	calls := ox.Model(ox.Input("x", 1, 4, 8, 8), ox.NodeOf("f", "F", "y", names("x"), ox.Int("dim", 1)), ox.Output("y"))
+	calls = append(calls, ox.Function("f", "F", names("a"), names("b"), names("dim"),
+		ox.NodeOf("f", "G", "c", names("a"), ox.Refer("axis", "dim", 2)), ox.NodeOf("f", "G", "b", names("c")))...)
+	calls = append(calls, ox.Function("f", "G", names("a"), names("b"), names("axis"),
+		ox.Node("Softmax", "c", names("a"), ox.Refer("axis", "axis", 2)), ox.Node("Neg", "b", names("c")))...)
+	f.Add([]byte(calls))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		checkEnlarged(t, data, false, len(data), len(data), func(b []byte) error { _, err := ReadONNX(b, Options{}); return err })
 		n, err := ReadONNX(data, Options{})

@@ -33,6 +33,7 @@ type Graph struct {
 type Node struct {
 	Name       string // may be empty
 	Op, Domain string
+	Overload   string   // which of several functions of one name; see [Function]
 	Inputs     []string // "" for an omitted optional input
 	Outputs    []string
 	Attributes map[string]*Attribute
@@ -50,6 +51,7 @@ type Attribute struct {
 	Strings []string
 	Tensor  *Tensor
 	Graph   *Graph
+	Ref     string // in a function, the attribute of the call that has the value
 }
 
 // A Value is a tensor's name with its element type and shape, as far as the file states them.
@@ -81,6 +83,7 @@ func Read(data []byte) (*Model, error) {
 	m := &Model{Opsets: map[string]int64{}}
 	r := &reader{}
 	var graphs int
+	var functions []*Function
 	err := wire.Message{Data: data}.Fields(func(f wire.Field) error {
 		switch f.Num {
 		case 2:
@@ -93,7 +96,11 @@ func Read(data []byte) (*Model, error) {
 			}
 			return err
 		case 8:
-			return m.readOpset(f)
+			return readOpset(f, m.Opsets)
+		case 25:
+			fn, err := r.readFunction(f)
+			functions = append(functions, fn)
+			return err
 		}
 		return nil
 	})
@@ -103,13 +110,17 @@ func Read(data []byte) (*Model, error) {
 			err = &FormatError{Off: 0, What: "model has more than one graph"}
 		}
 	}
+	if err == nil {
+		err = m.expandFunctions(functions)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return m, nil
 }
 
-func (m *Model) readOpset(f wire.Field) error {
+// readOpset reads the version of the operators of one domain from field f.
+func readOpset(f wire.Field, versions map[string]int64) error {
 	if err := f.Want(protowire.BytesType); err != nil {
 		return err
 	}
@@ -127,7 +138,7 @@ func (m *Model) readOpset(f wire.Field) error {
 	if domain == "ai.onnx" { // the long name of the standard domain
 		domain = ""
 	}
-	m.Opsets[domain] = version
+	versions[domain] = version
 	return err
 }
 
@@ -233,6 +244,8 @@ func (r *reader) readNode(f wire.Field, g *Graph) error {
 			return r.readAttribute(f, &n)
 		case 7:
 			return f.Text(&n.Domain)
+		case 8:
+			return f.Text(&n.Overload)
 		}
 		return nil
 	})
@@ -277,6 +290,8 @@ func (r *reader) readAttribute(f wire.Field, n *Node) error {
 				err = f.Text(&s)
 				a.Strings = append(a.Strings, s)
 			}
+		case 21:
+			err = f.Text(&a.Ref)
 		}
 		return err
 	})

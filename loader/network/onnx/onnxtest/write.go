@@ -23,6 +23,30 @@ func Model(parts ...Message) []byte {
 	return Message{}.Int(1, 8).Text(2, "onnxtest").Bytes(7, graph).Bytes(8, Message{}.Int(2, 17))
 }
 
+// Function returns a function of a model with the given names of inputs, outputs and attributes, to
+// be appended to a [Model]. Its nodes are as [Node] returns them. It uses the version of the
+// operators that the model has.
+func Function(domain, name string, inputs, outputs, attributes []string, nodes ...Message) Message {
+	f := Message{}.Text(1, name).Text(10, domain)
+	for i, names := range [...][]string{inputs, outputs, attributes} {
+		for _, name := range names {
+			f = f.Text(protowire.Number(4+i), name)
+		}
+	}
+	for _, n := range nodes {
+		_, _, tag := protowire.ConsumeTag(n)
+		node, _ := protowire.ConsumeBytes(n[tag:])
+		f = f.Bytes(7, node)
+	}
+	return Message{}.Bytes(25, f.Bytes(9, Message{}.Int(2, 17)).Bytes(9, Message{}.Text(1, domain).Int(2, 1)))
+}
+
+// Refer returns an attribute of a node in a function, which has the value of the attribute called
+// from of the call. kind is the attribute's type in the file.
+func Refer(name, from string, kind int) Message {
+	return Message{}.Text(1, name).Text(21, from).Int(20, kind)
+}
+
 // Input returns a graph input for [Model], with element type float32 and shape dims. A dimension of
 // 0 gets the name "batch" instead of a size.
 func Input(name string, dims ...int) Message { return newValueInfo(11, name, dims) }
