@@ -16,7 +16,7 @@ import (
 var invariants = flag.Int("invariants", 50, "random graphs whose other forms are compared")
 
 // TestInvariants runs random graphs in several equivalent forms. With every tensor in memory,
-// with the nodes in another order and under other names, the bits are equal. With all tensors
+// with the nodes in another order, under other names and in functions, the bits are equal. With all tensors
 // between nodes as outputs, so that nothing is merged, and in a batch of two, which has other
 // tasks for norms and scales, the values agree within the tolerance.
 func TestInvariants(t *testing.T) {
@@ -64,6 +64,10 @@ var forms = []struct {
 	}},
 	{"other names", func(g *onnxgraph.Graph, rng *rand.Rand) (string, bool) {
 		return diffBits(runForm(g, false), runForm(g.Rename(rng), false)), true
+	}},
+	{"in functions", func(g *onnxgraph.Graph, rng *rand.Rand) (string, bool) {
+		results, err := Run(g.EncodeInFunctions(rng), graphInputs(g), false)
+		return diffBits(runForm(g, false), outcome{results, err}), true
 	}},
 	{"nothing fused", func(g *onnxgraph.Graph, _ *rand.Rand) (string, bool) {
 		all := g

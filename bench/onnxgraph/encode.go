@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,14 +21,103 @@ var irVersions = map[int]int{9: 4, 10: 5, 11: 6, 12: 7, 13: 7, 14: 7, 15: 8, 16:
 
 // Encode returns g as an ONNX file. The same graph always has the same bytes.
 func (g *Graph) Encode() []byte {
+	var nodes []wiretest.Message
+	for i, n := range g.Nodes {
+		nodes = append(nodes, n.encode(fmt.Sprintf("n%d", i+1)))
+	}
+	return g.encodeModel(nodes, nil)
+}
+
+// functionDomain is the domain of the functions of [Graph.EncodeInFunctions].
+const functionDomain = "local"
+
+// EncodeInFunctions returns g as an ONNX file whose nodes are calls of functions, each of which has
+// one to three nodes of g. The nodes take their attributes from the call. All functions have the
+// same names for different tensors.
+func (g *Graph) EncodeInFunctions(rng *rand.Rand) []byte {
+	var calls, functions []wiretest.Message
+	for at := 0; at < len(g.Nodes); {
+		end := min(at+1+rng.IntN(3), len(g.Nodes))
+		call, function := g.encodeFunction(fmt.Sprintf("f%d", len(calls)), g.Nodes[at:end])
+		calls, functions = append(calls, call), append(functions, function)
+		at = end
+	}
+	return g.encodeModel(calls, functions)
+}
+
+// encodeFunction returns a function of the given nodes and a call of it.
+func (g *Graph) encodeFunction(name string, nodes []*Node) (call, function wiretest.Message) {
+	local := map[string]string{"": ""}
+	define := func(outer string) (inner string, isNew bool) {
+		if inner, ok := local[outer]; ok {
+			return inner, false
+		}
+		local[outer] = fmt.Sprintf("v%d", len(local))
+		return local[outer], true
+	}
+	outputs := map[string]bool{}
+	for _, n := range nodes {
+		for _, out := range n.Outputs {
+			outputs[out] = true
+		}
+	}
+	function = function.Text(1, name).Text(10, functionDomain)
+	var body, attributes wiretest.Message
+	for i, n := range nodes {
+		inner := &Node{Op: n.Op, Domain: n.Domain}
+		for _, in := range n.Inputs {
+			to, isNew := define(in)
+			if isNew && !outputs[in] {
+				call, function = call.Text(1, in), function.Text(4, to)
+			}
+			inner.Inputs = append(inner.Inputs, to)
+		}
+		for _, out := range n.Outputs {
+			to, _ := define(out)
+			if out != "" {
+				call, function = call.Text(2, out), function.Text(5, to)
+			}
+			inner.Outputs = append(inner.Outputs, to)
+		}
+		m := inner.encode(fmt.Sprintf("m%d", i))
+		for _, a := range n.Attributes {
+			given := a
+			given.Name = fmt.Sprintf("a%d_%s", i, a.Name)
+			attributes = attributes.Bytes(5, given.encode())
+			function = function.Text(6, given.Name)
+			m = m.Bytes(5, wiretest.Message{}.Text(1, a.Name).Text(21, given.Name).Int(20, int(a.Kind)))
+		}
+		body = body.Bytes(7, m)
+	}
+	call = append(call.Text(3, name).Text(4, name).Text(7, functionDomain), attributes...)
+	function = append(function, body...)
+	for _, version := range g.encodeVersions() {
+		function = function.Bytes(9, version)
+	}
+	return call, function
+}
+
+// encodeVersions returns the versions of the operator domains that the nodes of g use.
+func (g *Graph) encodeVersions() []wiretest.Message {
+	versions := []wiretest.Message{wiretest.Message{}.Text(1, "").Int(2, g.Opset)}
+	for _, n := range g.Nodes {
+		if n.Domain != "" {
+			return append(versions, wiretest.Message{}.Text(1, n.Domain).Int(2, 1))
+		}
+	}
+	return versions
+}
+
+// encodeModel returns an ONNX file with the given encoded nodes and functions, and the rest of g.
+func (g *Graph) encodeModel(nodes, functions []wiretest.Message) []byte {
 	var graph wiretest.Message
 	for _, c := range g.Constants {
 		if c.Form == NodeForm {
 			graph = graph.Bytes(1, c.encodeAsConstantNode(g.Opset))
 		}
 	}
-	for i, n := range g.Nodes {
-		graph = graph.Bytes(1, n.encode(fmt.Sprintf("n%d", i+1)))
+	for _, n := range nodes {
+		graph = graph.Bytes(1, n)
 	}
 	graph = graph.Text(2, "random")
 	for _, c := range g.Constants {
@@ -42,11 +132,14 @@ func (g *Graph) Encode() []byte {
 		graph = graph.Bytes(12, encodeValue(name, g.Values[name]))
 	}
 	model := wiretest.Message{}.Int(1, irVersions[g.Opset]).Text(2, "randomgraph").Bytes(7, graph)
-	model = model.Bytes(8, wiretest.Message{}.Text(1, "").Int(2, g.Opset))
-	for _, n := range g.Nodes {
-		if n.Domain != "" {
-			return model.Bytes(8, wiretest.Message{}.Text(1, n.Domain).Int(2, 1))
-		}
+	for _, version := range g.encodeVersions() {
+		model = model.Bytes(8, version)
+	}
+	if len(functions) > 0 {
+		model = model.Bytes(8, wiretest.Message{}.Text(1, functionDomain).Int(2, 1))
+	}
+	for _, f := range functions {
+		model = model.Bytes(25, f)
 	}
 	return model
 }
