@@ -86,7 +86,7 @@ func (r *execution) setOutputs(res *Result) {
 	}
 	for k := range res.Programs {
 		for _, out := range res.Programs[k].Outputs {
-			tensors[out.Port.Name] = r.tensorValues(&out)
+			tensors[out.Port.Name] = out.Data
 		}
 	}
 	for _, out := range n.AllResults() {

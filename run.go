@@ -71,7 +71,7 @@ type execution struct {
 
 	tensors        map[string][]float16.Float16 // values of a network's tensors by name
 	numbers        map[string][]float64         // exact values that fp16 may not represent, used by layers that the host computes
-	byteTensors    map[string]int               // widths of the tensors with 8-bit elements
+	byteWidths     map[string]int               // widths of the tensors with 8-bit elements
 	extents        map[string][]int             // actual shapes of tensors whose size depends on values, if smaller than the largest
 	lastReader     map[string]int               // last layer that reads a tensor; the number of layers for inputs and results
 	lastHostReader map[string]int               // last layer on the host that reads a tensor; the number of layers for results
@@ -129,12 +129,17 @@ func (r *execution) runProgram(ctx context.Context, k int) error {
 		}
 		o.Inputs = map[string][]float16.Float16{}
 		for port := range p.Inputs() {
-			if data, ok := r.tensors[port.Name]; ok {
-				if width, ok := r.byteTensors[port.Name]; ok {
-					data = packBytes(port, data, width)
-				}
-				o.Inputs[port.Name] = data
+			data, ok := r.tensors[port.Name]
+			if !ok {
+				continue
 			}
+			if width, ok := r.byteWidths[port.Name]; ok {
+				var err error
+				if data, err = engine.PackBytes(port, data, width); err != nil {
+					return err
+				}
+			}
+			o.Inputs[port.Name] = data
 		}
 	}
 	res := &ProgramResult{First: p.First, Runs: p.Runs, Why: p.Why, Spilled: p.Spilled}
@@ -146,18 +151,34 @@ func (r *execution) runProgram(ctx context.Context, k int) error {
 	default:
 		res.Err = err
 	}
+	if len(r.byteWidths) > 0 {
+		r.unpackBytes(&res.Result)
+	}
 	res.Program = p.Program // the session's copy has been relocated
 	for _, in := range res.Inputs {
 		if name := in.Port.Name; slices.Contains(res.Synthetic, name) {
-			r.tensors[name] = r.tensorValues(&in) // all layers that read it get the same values
+			r.tensors[name] = in.Data // all layers that read it get the same values
 			r.synthetic = append(r.synthetic, name)
 		}
 	}
 	for _, out := range res.Outputs {
-		r.tensors[out.Port.Name] = r.tensorValues(&out)
+		r.tensors[out.Port.Name] = out.Data
 	}
 	r.programs = append(r.programs, *res)
 	return nil
+}
+
+// unpackBytes gives the inputs and outputs of a program of a network that have 8-bit elements the
+// values of the network's tensors.
+func (r *execution) unpackBytes(res *engine.Result) {
+	for _, list := range [...]*[]engine.Tensor{&res.Inputs, &res.Outputs} {
+		*list = slices.Clone(*list) // a session keeps its own
+		for i, t := range *list {
+			if width, ok := r.byteWidths[t.Port.Name]; ok {
+				(*list)[i] = t.UnpackBytes(width)
+			}
+		}
+	}
 }
 
 // setNetworkInputs collects the values of the network's inputs from the options and those of its
@@ -165,7 +186,7 @@ func (r *execution) runProgram(ctx context.Context, k int) error {
 // size.
 func (r *execution) setNetworkInputs() error {
 	n, o := r.model.net, &r.options
-	r.byteTensors = listByteTensors(n)
+	r.byteWidths = n.ByteWidths()
 	for name, data := range n.Constants {
 		if data != nil { // a file may omit its constants
 			r.tensors[name] = data
@@ -188,11 +209,6 @@ func (r *execution) setNetworkInputs() error {
 		}
 		if err := checkShape(in.Name, o.Shapes[in.Name], want); err != nil {
 			return err
-		}
-		if _, ok := r.byteTensors[in.Name]; ok {
-			if err := checkBytes(in.Name, data); err != nil {
-				return err
-			}
 		}
 		r.tensors[in.Name] = data
 		if v, ok := o.Numbers[in.Name]; ok && len(v) == len(data) {

@@ -151,7 +151,9 @@ func (c *Call) Result() (*Result, error) {
 	o.Repeat, o.State = 1, l.State()
 	r := &execution{model: l.model, lowered: l.lowered, options: o, programs: []ProgramResult{p}, synthetic: p.Synthetic}
 	if l.model.kind == KindNetwork {
-		r.byteTensors = listByteTensors(l.model.net)
+		if r.byteWidths = l.model.net.ByteWidths(); len(r.byteWidths) > 0 {
+			r.unpackBytes(&r.programs[0].Result)
+		}
 	}
 	return r.newResult(), nil
 }

@@ -37,6 +37,9 @@ func (l *Linked) ReadsEightBit(bar int) bool {
 	return bar >= 0 && bar < len(regs.BARs{}) && l.eightBit>>bar&1 != 0
 }
 
+// HasEightBit reports whether any task reads 8-bit elements as its first source.
+func (l *Linked) HasEightBit() bool { return l.eightBit != 0 }
+
 // Segment returns the segment that contains all n bytes at device address addr, or nil if there is
 // none.
 func (l *Linked) Segment(addr, n uint64) *Segment {

@@ -55,6 +55,10 @@ const MaxMadeUp = 1 << 28
 // values may occupy. A call takes up to two bytes for each, and a process should stay below 2 GB.
 const maxWritten = 7 << 27
 
+// eightBitValues divides maxWritten for a program with 8-bit elements: each byte of its tensors
+// takes up to three more, one in the contents of a port and two as a value of the tensor.
+const eightBitValues = 3
+
 // countElementsUpTo returns the number of elements of port p, but at most limit.
 func countElementsUpTo(p *loader.Port, limit int) int {
 	n := 1
@@ -159,14 +163,6 @@ func PseudoRandom(name string, n int, seed uint64) []float16.Float16 {
 		data[i] = values[r.Uint32()>>21]
 	}
 	return data
-}
-
-// convertToTruthValues replaces each generated fp16 value in data by two bytes that are 0 or 1
-// each, as ports with 8-bit elements expect.
-func convertToTruthValues(data []float16.Float16) {
-	for i, h := range data {
-		data[i] = h>>15 | h>>5&1<<8
-	}
 }
 
 // An InputError reports values for an input that the program does not have, or a wrong number of

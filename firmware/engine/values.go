@@ -62,11 +62,16 @@ func (c *Call) listInputLimits() []evidence.Limit {
 }
 
 // listMemoryLimits returns an [evidence.Limit] if the tensors of the call take up more than
-// maxWritten bytes of memory, so that the call does not compute values. Rows are aligned to 64
+// maxWritten bytes of memory, so that the call does not compute values. With 8-bit elements the limit
+// is smaller. Rows are aligned to 64
 // bytes, so even tensors with few elements may take up that much.
 func (c *Call) listMemoryLimits() []evidence.Limit {
 	p := c.loaded.program
-	room, ports := uint64(maxWritten), map[uint64]bool{}
+	limit := uint64(maxWritten)
+	if c.linked.HasEightBit() {
+		limit /= eightBitValues
+	}
+	room, ports := limit, map[uint64]bool{}
 	take := func(bytes uint64) bool {
 		fits := bytes <= room
 		room -= min(room, bytes)
@@ -87,7 +92,7 @@ func (c *Call) listMemoryLimits() []evidence.Limit {
 	}
 	return []evidence.Limit{{
 		Kind: evidence.NotModelled, Where: "its tensors",
-		What: fmt.Sprintf("size with row padding exceeds %d bytes, the limit for computing values", maxWritten),
+		What: fmt.Sprintf("size with row padding exceeds %d bytes, the limit for computing values", limit),
 	}}
 }
 

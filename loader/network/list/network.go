@@ -93,3 +93,19 @@ func (n *Network) AllResults() []Output {
 	}
 	return list
 }
+
+// ByteWidths returns the widths of the tensors with 8-bit elements, by name.
+func (n *Network) ByteWidths() map[string]int {
+	widths := map[string]int{}
+	for i := range n.Layers {
+		l := &n.Layers[i]
+		if l.Lower.Op.ElementBits() != 8 {
+			continue
+		}
+		// The operation is elementwise, so its tensors have one shape.
+		for _, name := range append([]string{l.Output}, l.Inputs...) {
+			widths[name] = l.Out.W
+		}
+	}
+	return widths
+}

@@ -151,6 +151,11 @@ var growthRows = []struct {
 		n <<= 20 // elements
 		return sizedInput{[]string{"layer", "relu", "c=16", "h=256", "w=" + strconv.Itoa(n>>12)}, nil, 4 * n}
 	}, 2, 0, 10 * time.Nanosecond},
+	{"tensors of 8-bit elements", ".yaml", func(n int) sizedInput {
+		n *= 64 // of a batch
+		data := "inputs: {x: {n: " + strconv.Itoa(n) + ", c: 64, w: 256}}\nlayers:\n- {op: logical_not}\n"
+		return sizedInput{[]string{"model", "--values"}, []byte(data), 2 * n * 64 * 256}
+	}, 4, 16 << 20, 40 * time.Nanosecond},
 	{"parts of a concat", ".yaml", func(n int) sizedInput {
 		n *= 4000
 		return sizedInput{[]string{"model"}, []byte("inputs:\n  x: {c: 32, h: 14, w: 14}\nlayers:\n  - {op: concat, from: [x" + strings.Repeat(", x", n) + "]}\n"), n}
