@@ -33,18 +33,10 @@ func (r *reader) readFunction(f wire.Field) (*Function, error) {
 		switch f.Num {
 		case 1:
 			return f.Text(&fn.Op)
-		case 4, 5:
-			if err := incrementCount(&r.names, maxNames, f, "262144 inputs and outputs of nodes"); err != nil {
-				return err
-			}
-			var s string
-			err := f.Text(&s)
-			if f.Num == 4 {
-				fn.Inputs = append(fn.Inputs, s)
-			} else {
-				fn.Outputs = append(fn.Outputs, s)
-			}
-			return err
+		case 4:
+			return r.appendName(&fn.Inputs, f)
+		case 5:
+			return r.appendName(&fn.Outputs, f)
 		case 7:
 			if err := incrementCount(&r.nodes, maxNodes, f, "65536 nodes"); err != nil {
 				return err

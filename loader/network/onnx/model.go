@@ -158,6 +158,17 @@ func incrementCount(n *int, maximum int, f wire.Field, limit string) error {
 	return nil
 }
 
+// appendName appends the text in field f to names, and counts it.
+func (r *reader) appendName(names *[]string, f wire.Field) error {
+	if err := incrementCount(&r.names, maxNames, f, "262144 inputs and outputs of nodes"); err != nil {
+		return err
+	}
+	var s string
+	err := f.Text(&s)
+	*names = append(*names, s)
+	return err
+}
+
 func (r *reader) readGraph(f wire.Field) (*Graph, error) {
 	if err := f.Want(protowire.BytesType); err != nil {
 		return nil, err
@@ -220,19 +231,11 @@ func (r *reader) readNode(f wire.Field, g *Graph) error {
 	}
 	n := Node{Off: int64(f.Off)}
 	err := f.Body.Fields(func(f wire.Field) error {
-		var s string
 		switch f.Num {
-		case 1, 2:
-			if err := incrementCount(&r.names, maxNames, f, "262144 inputs and outputs of nodes"); err != nil {
-				return err
-			}
-			err := f.Text(&s)
-			if f.Num == 1 {
-				n.Inputs = append(n.Inputs, s)
-			} else {
-				n.Outputs = append(n.Outputs, s)
-			}
-			return err
+		case 1:
+			return r.appendName(&n.Inputs, f)
+		case 2:
+			return r.appendName(&n.Outputs, f)
 		case 3:
 			return f.Text(&n.Name)
 		case 4:
@@ -285,11 +288,7 @@ func (r *reader) readAttribute(f wire.Field, n *Node) error {
 		case 8:
 			err = f.Integers(&a.Ints)
 		case 9:
-			if err = incrementCount(&r.names, maxNames, f, "262144 inputs and outputs of nodes"); err == nil {
-				var s string
-				err = f.Text(&s)
-				a.Strings = append(a.Strings, s)
-			}
+			err = r.appendName(&a.Strings, f)
 		case 21:
 			err = f.Text(&a.Ref)
 		}
