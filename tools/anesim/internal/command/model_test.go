@@ -363,3 +363,21 @@ func TestModelHost(t *testing.T) {
 		t.Errorf("host %q, wall %v", air.Host, air.Total.WallNs)
 	}
 }
+
+// TestModelSaysWhyThereAreNoValues computes networks whose tensors are too large for values.
+func TestModelSaysWhyThereAreNoValues(t *testing.T) {
+	for layer, want := range map[string]string{
+		"logical_not": "values: none of program 1: its tensors: size with row padding exceeds 313174698 bytes",
+		"relu":        "values: none of program 1: its tensors: size with row padding exceeds 939524096 bytes",
+	} {
+		file := filepath.Join(t.TempDir(), "large.yaml")
+		text := "inputs: {x: {n: 60, c: 64, h: 64, w: 1024}}\nlayers:\n- {op: " + layer + "}\n"
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		out, errs, code := invoke("model", "--values", file)
+		if code != exitDone || !strings.Contains(out, want) {
+			t.Errorf("exit %d, %s%s; want %q", code, errs, out, want)
+		}
+	}
+}

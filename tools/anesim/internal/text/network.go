@@ -429,6 +429,14 @@ func (p pager) printValues(res *anesim.Result, d *report.Network) {
 		}
 		p.Printf("output  %s %v  %scrc32 %s  %s", report.Printable(o.Port.Name), o.Shape(), kind, engine.Checksum(o.Data), o.Summary())
 	}
+	if res.Options.Values && len(res.Report.Faults) == 0 {
+		for i := range res.Programs {
+			x := &res.Programs[i]
+			if why := whyNoValues(x); len(x.Outputs) == 0 && why != "" {
+				p.Printf("values: none of program %d: %s", i+1, why)
+			}
+		}
+	}
 	p.printLayersByText("caveat ", d, func(l *report.Layer) string { return l.Caveat })
 	p.printLayersByText("no values:", d, func(l *report.Layer) string { return l.Note })
 }

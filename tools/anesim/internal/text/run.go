@@ -329,16 +329,28 @@ func WhyNoOutputs(res *anesim.Result) string {
 		return f[0].String()
 	}
 	for i := range res.Programs {
-		for _, l := range res.Programs[i].Limits {
-			return l.String()
-		}
-	}
-	for i := range res.Report.Descriptors {
-		if d := &res.Report.Descriptors[i]; d.Note() != "" {
-			return fmt.Sprintf("descriptor %d: %s", d.Index, d.Note())
+		if why := whyNoValues(&res.Programs[i]); why != "" {
+			return why
 		}
 	}
 	return "the program has no output port"
+}
+
+// whyNoValues returns the reason why a program that was dispatched has no output values, or "" if
+// none is known.
+func whyNoValues(p *anesim.ProgramResult) string {
+	for _, l := range p.Limits {
+		return l.String()
+	}
+	if p.Report == nil {
+		return ""
+	}
+	for i := range p.Report.Descriptors {
+		if d := &p.Report.Descriptors[i]; d.Note() != "" {
+			return fmt.Sprintf("descriptor %d: %s", d.Index, d.Note())
+		}
+	}
+	return ""
 }
 
 // describeIdentity returns a note if the output out equals one of the inputs bit for bit, as for an
