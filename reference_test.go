@@ -51,12 +51,11 @@ func plainConvolution(p *loader.Program, t *regs.Task, in []float16.Float16) []f
 		for k := range taps {
 			w[k] = half(lane, at+(k+bias)*width)
 		}
-		post := mac.Post{Scale: 1}
-		if taps == 1 {
-			post.Port = mac.PortFull
-		}
+		rule := mac.H13
+		rule.FullRange = taps == 1
+		start := float32(0)
 		if bias == 1 {
-			post.Bias = half(lane, at).Float32()
+			start = half(lane, at).Float32()
 		}
 		for y := range hout {
 			for xo := range wout {
@@ -77,11 +76,7 @@ func plainConvolution(p *loader.Program, t *regs.Task, in []float16.Float16) []f
 						}
 					}
 				}
-				wide, taps32, acc := make([]float32, k), make([]float32, k), make([]float32, 1)
-				mac.Widen(wide, x)
-				mac.Widen(taps32, w)
-				mac.Reduce(acc, wide, taps32, post.Port)
-				post.Apply(out[(n*hout+y)*wout+xo:][:1], acc)
+				out[(n*hout+y)*wout+xo] = rule.DotBias(start, x[:k], w[:k])
 			}
 		}
 	}

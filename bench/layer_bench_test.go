@@ -103,7 +103,7 @@ func BenchmarkFromMemory(b *testing.B) {
 	magnitudes(positive)
 	look := func(a mac.Activation, acc []float32) func() {
 		table := mac.TableOf(a)
-		post := mac.Post{Scale: a.Prescale().Float32(), Table: table, Port: mac.PortFull}
+		post := mac.Post{Scale: a.Prescale().Float32(), Table: table}
 		return func() { post.Apply(dst, acc) }
 	}
 	plane := planar.Source{Data: x, Shape: planar.Shape{C: 268, H: 250, W: 250}}
@@ -164,7 +164,7 @@ func BenchmarkActivation(b *testing.B) {
 				magnitudes(acc)
 			}
 			table := mac.TableOf(a)
-			post := mac.Post{Scale: a.Prescale().Float32(), Table: table, Port: mac.PortFull}
+			post := mac.Post{Scale: a.Prescale().Float32(), Table: table}
 			b.Run(fmt.Sprintf("%v/spread=%v", a, spread), func(b *testing.B) {
 				eachCrew(b, func(b *testing.B, workers int) {
 					for b.Loop() {

@@ -151,7 +151,7 @@ func (w *Workload) take(p *loader.Program) error {
 		if x.conv.Kernel, err = tiles.NewKernel(&x.groups, lanes); err != nil {
 			return err
 		}
-		x.conv.Post = mac.Post{Scale: 1, Port: mac.PortCeiling}
+		x.conv.Arithmetic, x.conv.Post = mac.H13, mac.Post{Scale: 1}
 		x.first = int((t.Bases.Destination - out.Address) / out.Strides[1])
 		w.tasks = append(w.tasks, x)
 	}

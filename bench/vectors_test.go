@@ -60,7 +60,7 @@ func columns(x, w []half, lanes int) []half {
 		mac.Widen(one, x[i:i+1])
 		panel = append(panel, slices.Repeat(one, lanes)...)
 	}
-	mac.Reduce(acc, panel, taps, mac.PortCeiling)
+	mac.H13.Reduce(acc, panel, lanes, mac.TapsOf(len(w), taps), mac.Start{})
 	out := make([]half, lanes)
 	(&mac.Post{Scale: 1}).Apply(out, acc)
 	return out
@@ -132,7 +132,7 @@ func special(op string, in []half) (map[string][]half, error) {
 		planar.WidthSliceGain(out, in)
 		return map[string][]half{"planar": out}, nil
 	case "conv":
-		return map[string][]half{"engines": engines(in[:1], in[1:], mac.Post{Scale: 1, Port: mac.PortFull})}, nil
+		return map[string][]half{"engines": engines(in[:1], in[1:], mac.Post{Scale: 1})}, nil
 	case "relu":
 		return map[string][]half{"engines": engines(in, nil, mac.Post{Scale: 1, ReLU: true})}, nil
 	}
@@ -141,7 +141,7 @@ func special(op string, in []half) (map[string][]half, error) {
 			continue
 		}
 		table := mac.TableOf(a)
-		post := mac.Post{Scale: a.Prescale().Float32(), Table: table, Port: mac.PortFull}
+		post := mac.Post{Scale: a.Prescale().Float32(), Table: table}
 		ways := map[string][]half{"table": engines(in, nil, post)}
 		if op == "rsqrt" {
 			c := planar.Neutral(planar.Add)
@@ -163,7 +163,7 @@ func engines(x, w []half, post mac.Post) []half {
 	panel, taps, acc := make([]float32, len(x)), make([]float32, 1), make([]float32, len(x))
 	mac.Widen(panel, x)
 	mac.Widen(taps, w)
-	mac.Reduce(acc, panel, taps, post.Port)
+	mac.Arithmetic{KeepsInfinity: true, FullRange: true}.Reduce(acc, panel, len(x), mac.TapsOf(1, taps), mac.Start{})
 	out := make([]half, len(x))
 	post.Apply(out, acc)
 	return out

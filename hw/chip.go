@@ -9,6 +9,7 @@ import (
 	"anesim/hw/dma"
 	"anesim/hw/evidence"
 	"anesim/hw/l2"
+	"anesim/hw/mac"
 	"anesim/hw/tiles"
 )
 
@@ -31,6 +32,10 @@ type Chip struct {
 	ReadRate      evidence.Constant
 	TotalRate     evidence.Constant
 	TaskOverhead  evidence.Constant
+
+	// The arithmetic of the MAC array; see mac.Arithmetic. Each is 0 for a chip that lacks the property.
+	CoarseSums      evidence.Constant
+	OperandInfinity evidence.Constant
 
 	KernelMemory  evidence.Constant
 	KernelOverlap evidence.Constant
@@ -112,6 +117,9 @@ func newH13Chip() Chip {
 		PlanarRate:    evidence.New(h13PlanarRate, "elements/s", evidence.Fitted, study),
 		TaskOverhead:  evidence.New(44, "cycles/descriptor", evidence.Decompiled, "from the vendor's model; at most 2.8 us was measured, and every fit gives the lower limit"),
 
+		CoarseSums:      evidence.New(1, "1", evidence.Measured, "1 if terms of 4096 and more lose bits in sums of four taps: survivors of [B,-B,1] x 16, and 4096 + 1024 ones = 5116, on the M1; M4 and M6 lose none"),
+		OperandInfinity: evidence.New(1, "1", evidence.Measured, "1 if an operand whose exponent field is 31 is infinite, as on the M1; M4 and M6 read it as a number from 65536 to 131008"),
+
 		KernelMemory:  evidence.New(64<<10, "B/engine", evidence.Bytes, "no weight stream of a task with several patches is longer; that the next task's weights are prefetched into the free part is inferred from rows r0119 and r0147"),
 		KernelOverlap: evidence.New(h13KernelOverlap, "1", evidence.Fitted, study+"; fraction of a task's first part that the array computes while its weights still arrive; weakly constrained, 0.2 to 0.5"),
 		MemoryLatency: evidence.New(100, "ns", evidence.Assumed, "latency of the same memory for a processor; fits are equally good up to 300 ns and worse above"),
@@ -131,6 +139,11 @@ func newH13Chip() Chip {
 		ColdWake: evidence.New(260e6, "ns", evidence.Measured, "first call after 5 s idle (row r0173)"),
 		RailsOff: evidence.New(100e6, "ns", evidence.Assumed, "an idle engine has its rails off and draws 0 W (measured); the rails are assumed to go off after the gap at which the wake time stops growing"),
 	}
+}
+
+// arithmetic returns the arithmetic of the chip's multiply-accumulates.
+func (c *Chip) arithmetic() mac.Arithmetic {
+	return mac.Arithmetic{CoarseSums: c.CoarseSums.Value > 0, KeepsInfinity: c.OperandInfinity.Value > 0}
 }
 
 // Chips returns the constants of all chips that have a preset.
@@ -163,6 +176,7 @@ type params struct {
 	part         uint64 // bytes of a coefficient lane that arrive together: what the M1 has room for
 
 	kernelOverlap float64
+	arithmetic    mac.Arithmetic
 
 	mac, zeroMAC, table, l2Byte, dram, planarElement clock.Picojoules
 	active                                           float64 // watts
@@ -196,6 +210,7 @@ func (c Chip) newParams() params {
 		overhead:      clock.Cycles(c.TaskOverhead.Value),
 		kernelMemory:  uint64(c.KernelMemory.Value),
 		kernelOverlap: c.KernelOverlap.Value,
+		arithmetic:    c.arithmetic(),
 		table:         clock.Picojoules(c.TableEnergy.Value),
 		l2Byte:        clock.Picojoules(c.L2Energy.Value),
 		mac:           clock.Picojoules(c.MACEnergy.Value),

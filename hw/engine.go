@@ -13,8 +13,9 @@ import (
 
 // An engineTask is a task of the MAC engines that is ready to run.
 type engineTask struct {
-	post mac.Post
-	conv tiles.Convolution // set for a multiply-accumulate
+	arithmetic mac.Arithmetic
+	post       mac.Post
+	conv       tiles.Convolution // set for a multiply-accumulate
 }
 
 // prepareEngine reads the activation table and the weights of task t into e. If the model cannot
@@ -30,8 +31,9 @@ func (d *Device) prepareEngine(e *engineTask, t *regs.Task) (limit *evidence.Lim
 		Scale: mac.PostScale(halfFromBits(g.NE.PostScale.PostScale()), uint(g.NE.PostScale.PostScaleRightShift())),
 		Bias:  mac.AccBias(halfFromBits(g.NE.AccBias.AccBias()), uint(g.NE.AccBias.AccBiasShift())),
 		ReLU:  g.NE.MACCfg.NonlinearMode() == regs.ReLU,
-		Port:  outputPort(g),
 	}
+	e.arithmetic = d.p.arithmetic
+	e.arithmetic.FullRange = !limitsSums(g)
 	accumulates := g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate
 	if g.NE.MACCfg.NonlinearMode() == regs.ActivationTable {
 		table := lanes
@@ -48,7 +50,7 @@ func (d *Device) prepareEngine(e *engineTask, t *regs.Task) (limit *evidence.Lim
 		return nil, nil
 	}
 	e.conv = tiles.NewConvolution(g)
-	e.conv.Post = e.post
+	e.conv.Arithmetic, e.conv.Post = e.arithmetic, e.post
 	if n := e.conv.Staged(); n > maxPlane {
 		return nil, &Fault{Unit: "tile-dma-source", What: fmt.Sprintf("one row of results needs %d source elements at once; want at most %d", n, maxPlane)}
 	}
@@ -98,18 +100,15 @@ func NeededTaps(t *regs.Task, read func(addr, n uint64) []byte) int {
 	return taps
 }
 
-// outputPort returns the kind of output port that a task of the MAC engines uses: PortCeiling for
-// sums of several products and for look-ups by mantissa, and PortFull for all other tasks.
-func outputPort(g *regs.Groups) mac.Port {
+// limitsSums reports whether a task of the MAC engines adds several products, whose sums have a limit.
+func limitsSums(g *regs.Groups) bool {
 	switch g.NE.MACCfg.OpMode() {
-	case regs.MantissaTable:
-		return mac.PortCeiling
+	case regs.MantissaTable: // sums over channels
+		return true
 	case regs.MultiplyAccumulate:
-		if tiles.Taps(g) > 1 {
-			return mac.PortCeiling
-		}
+		return tiles.Taps(g) > 1
 	}
-	return mac.PortFull
+	return false
 }
 
 // newUnreadableLimit returns an [evidence.Limit] that says that a part of t's weights, such as
@@ -137,7 +136,7 @@ func (e *engineTask) computeRows(g *regs.Groups, p part, first, last, workers in
 	case op == regs.ChannelMaximum:
 		tiles.ChannelMaximum(p.dst, p.src, s, channels, e.post)
 	case op == regs.MantissaTable && !g.Common.GroupConvCfg.UnicastEn():
-		tiles.ChannelSum(p.dst, p.src, s, channels, e.post)
+		tiles.ChannelSum(p.dst, p.src, s, channels, e.arithmetic, e.post)
 	case first > 0 || last < s.Height:
 		s.Height = last - first
 		tiles.PassThrough(shiftedRows{dst: p.dst, first: first}, shiftedRows{src: p.src, first: first}, s, e.post, workers)

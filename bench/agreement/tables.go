@@ -43,17 +43,16 @@ func EngineFunction(name string, x float64) (y float64, ok bool) {
 	return v, true
 }
 
-// EngineReduce sums products with the precision of the engine, which adds four at a time and keeps
-// twelve bits. For each l it sets acc[l] to the sum of panel[k*len(acc)+l]*taps[k] over all k.
-// Factors are first rounded to the eleven significant bits of fp16, and subnormal ones become 0.
-// The engine itself adds the products in a different order, so its sums can differ. Use
-// EngineReduce as the Reduce of [reference.Options].
+// EngineReduce sums products with the precision of the engine, whose sums are multiples of 2^-16; see
+// package mac. For each l it sets acc[l] to the sum of panel[k*len(acc)+l]*taps[k] over all k. Factors
+// are first rounded to fp16, except that those beyond its range keep eleven significant bits. Sums have
+// no limit here. Use EngineReduce as the Reduce of [reference.Options].
 func EngineReduce(acc, panel, taps []float64) {
 	if len(acc) == 0 || len(taps) == 0 {
 		return
 	}
 	sums := make([]float32, len(acc))
-	mac.Reduce(sums, toFloat32s(panel), toFloat32s(taps), mac.PortFull)
+	mac.Arithmetic{FullRange: true}.Reduce(sums, toFloat32s(panel), len(acc), mac.TapsOf(len(taps), toFloat32s(taps)), mac.Start{})
 	for i, v := range sums {
 		acc[i] = float64(v)
 	}
@@ -62,8 +61,10 @@ func EngineReduce(acc, panel, taps []float64) {
 func toFloat32s(v []float64) []float32 {
 	list := make([]float32, len(v))
 	for i, x := range v {
-		if x = roundSignificand("", x); math.Abs(x) >= 0x1p-14 {
-			list[i] = float32(x)
+		if math.Abs(x) < 0x1p-14 {
+			list[i] = mac.Round(x, mac.NearestAway).Float32()
+		} else {
+			list[i] = float32(roundSignificand("", x))
 		}
 	}
 	return list

@@ -12,7 +12,15 @@ import (
 func gaussian(rng *rand.Rand, n int) []float32 {
 	v := make([]float32, n)
 	for i := range v {
-		v[i] = widenHalf(float16.Fromfloat32(float32(rng.NormFloat64())))
+		v[i] = H13.widenHalf(float16.Fromfloat32(float32(rng.NormFloat64())))
+	}
+	return v
+}
+
+// scaled multiplies v by a power of two, in place.
+func scaled(v []float32, factor float32) []float32 {
+	for i := range v {
+		v[i] *= factor
 	}
 	return v
 }
@@ -28,13 +36,13 @@ func BenchmarkReduce(b *testing.B) {
 	} {
 		rng := rand.New(rand.NewPCG(1, 2))
 		panel := gaussian(rng, size.k*size.lanes)
-		taps := gaussian(rng, size.k*size.vectors)
+		taps := TapsOf(size.k, scaled(gaussian(rng, size.k*size.vectors), 1./16))
 		acc := make([]float32, size.lanes*size.vectors)
 		for _, lv := range supportedLevels() {
 			b.Run(fmt.Sprintf("%v/k%d_lanes%d_vectors%d", lv, size.k, size.lanes, size.vectors), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					reduceAtLevel(lv, acc, panel, taps, size.lanes, size.k, PortCeiling)
+					H13.reduceAtLevel(lv, acc, panel, size.lanes, taps, &Start{})
 				}
 				macs := float64(len(acc)*size.k) * float64(b.N)
 				b.ReportMetric(macs/b.Elapsed().Seconds(), "MAC/s")
@@ -47,16 +55,17 @@ func BenchmarkReduce(b *testing.B) {
 func BenchmarkReduceUnsigned(b *testing.B) {
 	const k, lanes, vectors = 576, 128, 32
 	rng := rand.New(rand.NewPCG(1, 2))
-	panel, taps := gaussian(rng, k*lanes), gaussian(rng, k*vectors)
+	panel, wide := gaussian(rng, k*lanes), scaled(gaussian(rng, k*vectors), 1./16)
 	for i, v := range panel {
 		panel[i] = max(v, 0)
 	}
+	taps := TapsOf(k, wide)
 	acc := make([]float32, lanes*vectors)
 	for _, lv := range supportedLevels() {
 		b.Run(lv.String(), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				reduceAtLevel(lv, acc, panel, taps, lanes, k, PortCeiling)
+				H13.reduceAtLevel(lv, acc, panel, lanes, taps, &Start{})
 			}
 			b.ReportMetric(float64(len(acc)*k)*float64(b.N)/b.Elapsed().Seconds(), "MAC/s")
 		})
@@ -68,18 +77,19 @@ func BenchmarkReduceSparse(b *testing.B) {
 	const k, lanes, vectors = 576, 128, 32
 	for _, zeros := range []int{0, 25, 35, 50, 75, 90} {
 		rng := rand.New(rand.NewPCG(1, 2))
-		panel, taps := gaussian(rng, k*lanes), gaussian(rng, k*vectors)
-		for i := range taps {
+		panel, wide := gaussian(rng, k*lanes), scaled(gaussian(rng, k*vectors), 1./16)
+		for i := range wide {
 			if rng.IntN(100) < zeros {
-				taps[i] = 0
+				wide[i] = 0
 			}
 		}
+		taps := TapsOf(k, wide)
 		acc := make([]float32, lanes*vectors)
 		for _, lv := range supportedLevels() {
 			b.Run(fmt.Sprintf("%v/%d%%", lv, zeros), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					reduceAtLevel(lv, acc, panel, taps, lanes, k, PortCeiling)
+					H13.reduceAtLevel(lv, acc, panel, lanes, taps, &Start{})
 				}
 				b.ReportMetric(float64(len(acc)*k)*float64(b.N)/b.Elapsed().Seconds(), "MAC/s")
 			})
@@ -87,21 +97,22 @@ func BenchmarkReduceSparse(b *testing.B) {
 	}
 }
 
-// BenchmarkReduceSaturated has half of its outputs beyond the ceiling, which the
-// fast kernels compute twice.
+// BenchmarkReduceSaturated has half of its outputs beyond the limit, which follow
+// the definition term by term.
 func BenchmarkReduceSaturated(b *testing.B) {
 	const k, lanes, vectors = 576, 128, 8
 	rng := rand.New(rand.NewPCG(1, 2))
-	panel, taps := gaussian(rng, k*lanes), gaussian(rng, k*vectors)
+	panel, wide := gaussian(rng, k*lanes), scaled(gaussian(rng, k*vectors), 1./16)
 	for i := range panel {
-		panel[i] *= 1 << 11
+		panel[i] *= 1 << 15
 	}
+	taps := TapsOf(k, wide)
 	acc := make([]float32, lanes*vectors)
 	for _, lv := range supportedLevels() {
 		b.Run(lv.String(), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				reduceAtLevel(lv, acc, panel, taps, lanes, k, PortCeiling)
+				H13.reduceAtLevel(lv, acc, panel, lanes, taps, &Start{})
 			}
 			b.ReportMetric(float64(len(acc)*k)*float64(b.N)/b.Elapsed().Seconds(), "MAC/s")
 		})

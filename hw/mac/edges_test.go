@@ -119,22 +119,24 @@ func TestReduceLimits(t *testing.T) {
 		draw := func(n int) []float32 {
 			v := make([]float32, n)
 			for i := range v {
-				v[i] = widenHalf(Round(size*(0.5+rng.Float64()), NearestEven))
+				v[i] = H13.widenHalf(Round(size*(0.5+rng.Float64()), NearestEven))
 			}
 			return v
 		}
-		panel, taps := draw(lanes*k), draw(k*vectors)
+		panel, taps := draw(lanes*k), TapsOf(k, draw(k*vectors))
 		if round%3 == 0 {
 			panel[rng.IntN(len(panel))] = float32(inf)
 		}
-		for _, port := range []Port{PortCeiling, PortFull} {
+		for _, a := range []Arithmetic{H13, Later, {KeepsInfinity: true, FullRange: true}} {
 			want := make([]float32, lanes*vectors)
-			reducePortable(want, panel, taps, lanes, k, port)
-			for _, lv := range supportedLevels()[1:] {
+			for m := range vectors {
+				a.reduceOrdered(want[m*lanes:][:lanes], panel, lanes, taps, m, &Start{})
+			}
+			for _, lv := range supportedLevels() {
 				got := make([]float32, len(want))
-				reduceAtLevel(lv, got, panel, taps, lanes, k, port)
+				a.reduceAtLevel(lv, got, panel, lanes, taps, &Start{})
 				if !slices.Equal(got, want) {
-					t.Fatalf("%v, round %d, %d lanes, %d taps, %d vectors, size %v, port %v: %v, want %v", lv, round, lanes, k, vectors, size, port, got, want)
+					t.Fatalf("%v, round %d, %d lanes, %d taps, %d vectors, size %v, %+v: %v, want %v", lv, round, lanes, k, vectors, size, a, got, want)
 				}
 			}
 		}
@@ -152,20 +154,20 @@ func TestReduceRowsOfAPlane(t *testing.T) {
 		for i := range want {
 			want[i] = float32(i) + 2*float32(i+100-n)
 		}
-		if ReduceRows(got, plane, []int{0, 100 - n}, []float32{1, 2}, PortCeiling); !slices.Equal(got, want) {
+		if H13.ReduceRows(got, plane, []int{0, 100 - n}, TapsOf(2, []float32{1, 2}), 0); !slices.Equal(got, want) {
 			t.Errorf("%d outputs: %v, want %v", n, got, want)
 		}
 	}
 }
 
 // Arguments that do not fit are refused in words, not by the runtime.
-func TestReduceManyWithoutLanes(t *testing.T) {
+func TestReduceWithoutVector(t *testing.T) {
 	defer func() {
-		if s, ok := recover().(string); !ok || !strings.HasPrefix(s, "mac: ReduceMany: 0 lanes") {
+		if s, ok := recover().(string); !ok || !strings.HasPrefix(s, "mac: Reduce: 2 lanes") {
 			t.Errorf("%q", s)
 		}
 	}()
-	ReduceMany(make([]float32, 4), nil, nil, 0, PortCeiling)
+	H13.Reduce(make([]float32, 4), nil, 2, NewTaps(0, 0), Start{})
 }
 
 func TestNumberOfNoActivation(t *testing.T) {

@@ -20,7 +20,7 @@ func FuzzReduce(f *testing.F) {
 			return
 		}
 		lanes, k, vectors := 1+int(data[0]), 1+int(data[1])%48, 1+int(data[2])%9
-		port, offset := Port(data[3]&1), int(data[3]>>1)%16
+		rule, offset := []Arithmetic{H13, Later}[data[3]&1], int(data[3]>>1)%16
 		data = data[4:]
 		// A short input repeats with a twist, so that columns differ.
 		at := uint32(0)
@@ -31,7 +31,7 @@ func FuzzReduce(f *testing.F) {
 				h ^= uint16(round * 0x9e37 >> 3)
 			}
 			at++
-			return widenHalf(float16.Float16(h))
+			return rule.widenHalf(float16.Float16(h))
 		}
 		draw := func(n int) []float32 {
 			v := make([]float32, offset+n)[offset:]
@@ -40,16 +40,18 @@ func FuzzReduce(f *testing.F) {
 			}
 			return v
 		}
-		panel, taps := draw(lanes*k), draw(k*vectors)
+		panel, taps, start := draw(lanes*k), TapsOf(k, draw(k*vectors)), Start{PerVector: draw(vectors)}
 		want := make([]float32, lanes*vectors)
-		reducePortable(want, panel, taps, lanes, k, port)
-		for _, lv := range supportedLevels()[1:] {
+		for m := range vectors {
+			rule.reduceOrdered(want[m*lanes:][:lanes], panel, lanes, taps, m, &start)
+		}
+		for _, lv := range supportedLevels() {
 			got := make([]float32, offset+len(want)+1)[offset:]
 			got[len(want)] = 42
-			reduceAtLevel(lv, got[:len(want)], panel, taps, lanes, k, port)
+			rule.reduceAtLevel(lv, got[:len(want)], panel, lanes, taps, &start)
 			for i := range want {
 				if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
-					t.Fatalf("%v, %d lanes, %d taps, %d vectors, port %v: result %d is %g, want %g", lv, lanes, k, vectors, port, i, got[i], want[i])
+					t.Fatalf("%v, %d lanes, %d taps, %d vectors, %+v: result %d is %g, want %g", lv, lanes, k, vectors, rule, i, got[i], want[i])
 				}
 			}
 			if got[len(want)] != 42 {
@@ -71,7 +73,7 @@ func FuzzPost(f *testing.F) {
 		for i := range acc {
 			acc[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
 		}
-		post := Post{Scale: scale, Bias: bias, ReLU: flags&1 != 0, Port: Port(flags >> 1 & 1)}
+		post := Post{Scale: scale, Bias: bias, ReLU: flags&1 != 0}
 		want := make([]float16.Float16, len(acc))
 		narrowPortable(want, acc, &post)
 		for _, lv := range supportedLevels()[1:] {
@@ -111,7 +113,7 @@ func FuzzTable(f *testing.F) {
 			}
 		}
 		evalLevels(t, "table", table, src, &tableRow{scale: 1, bias: negZero, nan: float32(inf), top: halfMax})
-		evalLevels(t, "table", table, src, &tableRow{scale: -3, bias: 1, top: half32768 - 1})
+		evalLevels(t, "table", table, src, &tableRow{scale: -3, bias: 1, top: halfMax})
 	})
 }
 

@@ -6,7 +6,7 @@ type level uint8
 
 const (
 	portable level = iota
-	avx2           // AVX2 and F16C
+	avx2           // AVX2, FMA and F16C
 	avx512         // AVX-512 F, BW, DQ, VL
 	neon           // arm64 ASIMD
 )

@@ -1,4 +1,4 @@
-//go:build (!amd64 && !arm64) || purego
+//go:build !amd64 || purego
 
 package mac
 
@@ -6,20 +6,20 @@ import "github.com/x448/float16"
 
 func supportedLevels() []level { return []level{portable} }
 
-func reduceAtLevel(_ level, acc, panel, taps []float32, lanes, k int, port Port) {
-	reducePortable(acc, panel, taps, lanes, k, port)
+func (a Arithmetic) reduceAtLevel(_ level, acc, panel []float32, lanes int, taps *Taps, start *Start) {
+	a.reducePanelPortable(acc, panel, lanes, taps, start)
 }
 
-func reduceRowsAtLevel(lv level, acc, plane []float32, at []int, taps []float32, port Port) {
-	reduceRowsPacked(lv, acc, plane, at, taps, port)
+func (a Arithmetic) reduceRowsAtLevel(lv level, acc, plane []float32, at []int, taps *Taps, start float32) {
+	a.reduceRowsPacked(lv, acc, plane, at, taps, start)
+}
+
+func prepareAtLevel(_ level, weights []weight, widened []float32) digest {
+	return preparePortable(weights, widened)
 }
 
 func widenAtLevel(_ level, dst []float32, src []float16.Float16) {
 	widenPortable(dst, src)
-}
-
-func widenExactAtLevel(_ level, dst []float32, src []float16.Float16) {
-	widenExactPortable(dst, src)
 }
 
 func narrowAtLevel(_ level, dst []float16.Float16, acc []float32, p *Post) {

@@ -28,24 +28,24 @@ func TestReduceLevels(t *testing.T) {
 	draw := func(n, wild int) []float32 {
 		v := make([]float32, n+1)
 		for i := range v {
-			v[i] = widenHalf(anyHalf(rng, wild))
+			v[i] = H13.widenHalf(anyHalf(rng, wild))
 		}
 		return v[1:]
 	}
-	for round := range 4000 {
-		lanes, k, vectors := 1+rng.IntN(70), rng.IntN(40), 1+rng.IntN(9)
+	for round := range 3000 {
+		lanes, k, vectors := 1+rng.IntN(70), 1+rng.IntN(39), 1+rng.IntN(9)
 		if round%4 == 0 {
 			lanes += rng.IntN(200)
 		}
-		wild := []int{0, 0, 1, 20}[round/4%4]
-		var panel, taps []float32
-		if wild == 0 && round%32 < 16 {
-			panel, taps = gaussian(rng, lanes*k), gaussian(rng, k*vectors)
-		} else {
-			panel, taps = draw(lanes*k, wild), draw(k*vectors, wild)
+		if round%500 == 0 {
+			k += 2 * blockTapsOfTest
 		}
-		if k == 0 {
-			continue
+		wild := []int{0, 0, 1, 20}[round/4%4]
+		var panel, wide []float32
+		if wild == 0 && round%32 < 16 {
+			panel, wide = gaussian(rng, lanes*k), gaussian(rng, k*vectors)
+		} else {
+			panel, wide = draw(lanes*k, wild), draw(k*vectors, wild)
 		}
 		if round%3 == 0 { // as a ReLU leaves it
 			for i, v := range panel {
@@ -53,22 +53,28 @@ func TestReduceLevels(t *testing.T) {
 			}
 		}
 		if sparse := []int{0, 30, 60, 95}[round/5%4]; sparse > 0 {
-			for i := range taps {
+			for i := range wide {
 				if rng.IntN(100) < sparse {
-					taps[i] = []float32{0, negZero}[rng.IntN(2)]
+					wide[i] = []float32{0, negZero}[rng.IntN(2)]
 				}
 			}
 		}
-		port := Port(round / 7 % 2)
+		taps, start := TapsOf(k, wide), Start{PerVector: make([]float32, vectors)}
+		for m := range start.PerVector {
+			start.PerVector[m] = AccBias(anyHalf(rng, wild), 0)
+		}
+		a := []Arithmetic{H13, Later, {KeepsInfinity: true, FullRange: true}}[round/7%3]
 		want := make([]float32, lanes*vectors)
-		reducePortable(want, panel, taps, lanes, k, port)
-		for _, lv := range supportedLevels()[1:] {
+		for m := range vectors {
+			a.reduceOrdered(want[m*lanes:][:lanes], panel, lanes, taps, m, &start)
+		}
+		for _, lv := range supportedLevels() {
 			got := make([]float32, len(want)+1)
 			got[len(want)] = 42
-			reduceAtLevel(lv, got[:len(want)], panel, taps, lanes, k, port)
+			a.reduceAtLevel(lv, got[:len(want)], panel, lanes, taps, &start)
 			for i := range want {
 				if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
-					t.Fatalf("%v, round %d, %d lanes, %d taps, port %v: result %d is %v, want %v", lv, round, lanes, k, port, i, got[i], want[i])
+					t.Fatalf("%v, round %d, %d lanes, %d taps, %+v: result %d is %v, want %v", lv, round, lanes, k, a, i, got[i], want[i])
 				}
 			}
 			if got[len(want)] != 42 {
@@ -78,64 +84,30 @@ func TestReduceLevels(t *testing.T) {
 	}
 }
 
-// TestReduceTiles runs whole tiles with products of near and far exponents, of both
-// signs, through the kernels for wide blocks.
-func TestReduceTiles(t *testing.T) {
-	t.Parallel()
-	rng := rand.New(rand.NewPCG(17, 18))
-	const lanes, vectors = 128, 32
-	for round := range 400 {
-		k := 1 + round%9
-		spread := 1 + rng.IntN(14)
-		draw := func(n int, negative, zeros bool) []float32 {
-			v := make([]float32, n)
-			for i := range v {
-				h := float16.Float16(rng.IntN(1<<10) | (15-spread/2+rng.IntN(spread))<<halfExpShift)
-				if negative && rng.IntN(2) == 0 {
-					h |= halfSign
-				}
-				if zeros && rng.IntN(4) == 0 {
-					h = 0
-				}
-				v[i] = widenHalf(h)
-			}
-			return v
-		}
-		panel, taps := draw(lanes*k, round%2 == 0, round%3 == 0), draw(vectors*k, round%5 > 0, round%7 < 3)
-		want := make([]float32, lanes*vectors)
-		reducePortable(want, panel, taps, lanes, k, PortCeiling)
-		for _, lv := range supportedLevels()[1:] {
-			got := make([]float32, len(want))
-			reduceAtLevel(lv, got, panel, taps, lanes, k, PortCeiling)
-			for i := range want {
-				if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
-					t.Fatalf("%v, round %d, %d taps: result %d is %v, want %v", lv, round, k, i, got[i], want[i])
-				}
-			}
-		}
-	}
-}
+// blockTapsOfTest is more than the taps that a kernel multiplies at once.
+const blockTapsOfTest = 520
 
 func TestReduceRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(19, 20))
 	for round := range 1000 {
 		n, k, slack := 1+rng.IntN(200), 1+rng.IntN(30), rng.IntN(100)
-		plane, taps, at := make([]float32, n+slack), make([]float32, k), make([]int, k)
+		plane, wide, at := make([]float32, n+slack), make([]float32, k), make([]int, k)
 		wild := []int{0, 1, 20}[round%3]
 		for i := range plane {
-			plane[i] = widenHalf(anyHalf(rng, wild))
+			plane[i] = H13.widenHalf(anyHalf(rng, wild))
 		}
 		panel := make([]float32, 0, n*k)
-		for i := range taps {
-			taps[i], at[i] = widenHalf(anyHalf(rng, wild)), rng.IntN(slack+1)
+		for i := range wide {
+			wide[i], at[i] = H13.widenHalf(anyHalf(rng, wild)), rng.IntN(slack+1)
 			panel = append(panel, plane[at[i]:at[i]+n]...)
 		}
+		taps := TapsOf(k, wide)
 		want := make([]float32, n)
-		reducePortable(want, panel, taps, n, k, PortCeiling)
+		H13.reduceOrdered(want, panel, n, taps, 0, &Start{PerVector: []float32{1.5}})
 		for _, lv := range supportedLevels() {
 			got := make([]float32, n+1)
 			got[n] = 42
-			reduceRowsAtLevel(lv, got[:n], plane, at, taps, PortCeiling)
+			H13.reduceRowsAtLevel(lv, got[:n], plane, at, taps, 1.5)
 			for i := range want {
 				if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
 					t.Fatalf("%v, round %d, %d outputs, %d taps: result %d is %v, want %v", lv, round, n, k, i, got[i], want[i])

@@ -14,14 +14,25 @@ type Post struct {
 	Bias  float32 // addend, 0 for none; AccBias computes it from the register
 	ReLU  bool    // replace negative values by 0; not together with Table
 	Table *Table  // activation table, nil for none
-	Port  Port    // the port through which the fp16 values leave
+}
+
+// Start returns the value at which the sums of a multiply-accumulate start, and the steps that remain
+// behind them. A bias is the first value of a sum (measured on M6), unless the sum is scaled: then it
+// is added behind the scale (assumed; no public value shows where a scale acts).
+func (p *Post) Start() (start float32, rest Post) {
+	rest = *p
+	if p.Scale != 1 {
+		return 0, rest
+	}
+	rest.Bias = 0
+	return p.Bias, rest
 }
 
 // PostScale returns the factor that the PostScale register encodes, value / 2^rightShift. NaN
-// counts as +Inf and a subnormal value as +0, as in [Widen]. The name of the register's field
+// counts as +Inf, as in [Widen]. The name of the register's field
 // suggests that the shift is a division without rounding.
 func PostScale(value float16.Float16, rightShift uint) float32 {
-	return scaleByPowerOfTwo(widenHalf(value), -int(rightShift&31))
+	return scaleByPowerOfTwo(H13.widenHalf(value), -int(rightShift&31))
 }
 
 // AccBias returns the addend that the AccBias register encodes, value * 2^shift. Subnormal values
@@ -45,8 +56,8 @@ func scaleByPowerOfTwo(v float32, n int) float32 {
 }
 
 // Apply converts the accumulators acc to results in dst, which must be at least as long. It
-// multiplies by the scale, adds the bias, applies ReLU or the table, and rounds to fp16 as the port
-// does. Scale and bias are assumed to be separate fp32 operations. Each gives +0 instead of NaN.
+// multiplies by the scale, adds the bias, applies ReLU or the table, and rounds to fp16, ties away
+// from zero. Scale and bias are assumed to be separate fp32 operations. Each gives +0 instead of NaN.
 // Adding a bias of +0 turns -0 into +0, as measured on silicon.
 func (p *Post) Apply(dst []float16.Float16, acc []float32) {
 	if len(acc) == 0 {
@@ -57,8 +68,7 @@ func (p *Post) Apply(dst []float16.Float16, acc []float32) {
 		narrowAtLevel(active, dst, acc, p)
 		return
 	}
-	_, top := p.narrowingBounds()
-	row := tableRow{scale: p.Scale, bias: p.Bias, top: top}
+	row := tableRow{scale: p.Scale, bias: p.Bias, top: halfMax}
 	evalAtLevel(active, dst, acc, p.Table, &row)
 }
 
@@ -67,25 +77,62 @@ func (p *Post) scaleAndBias(a float32) float32 {
 	return addWithoutNaN(multiplyWithoutNaN(a, p.Scale), p.Bias)
 }
 
-// narrowingBounds returns two bounds for rounding to fp16. Results below floor become floor, and a
-// magnitude whose fp16 bits are above top becomes infinite.
-func (p *Post) narrowingBounds() (floor float32, top uint16) {
-	floor, top = float32(math.Inf(-1)), halfMax
-	if p.ReLU {
-		floor = 0
+// multiplyWithoutNaN returns x*w in fp32, except that 0 * inf is +0 (measured).
+func multiplyWithoutNaN(x, w float32) float32 {
+	p := float32(x * w)
+	if p != p {
+		return 0
 	}
-	if p.Port == PortCeiling {
-		top = half32768 - 1
-	}
-	return floor, top
+	return p
 }
 
+// addWithoutNaN returns a+b in fp32, except that inf - inf is +0 (measured).
+func addWithoutNaN(a, b float32) float32 {
+	s := float32(a + b)
+	if s != s {
+		return 0
+	}
+	return s
+}
+
+// floor returns the value that replaces results below it.
+func (p *Post) floor() float32 {
+	if p.ReLU {
+		return 0
+	}
+	return float32(math.Inf(-1))
+}
+
+// narrowPortable computes [Post.Apply] without a table.
 func narrowPortable(dst []float16.Float16, acc []float32, p *Post) {
 	for i, a := range acc {
 		v := p.scaleAndBias(a)
 		if p.ReLU && !(v > 0) {
 			v = 0
 		}
-		dst[i] = p.Port.Narrow(v)
+		dst[i] = roundToHalf(v)
 	}
+}
+
+// RoundHalf rounds a result to fp16 as a multiply-accumulate does: ties away from zero, over the full
+// range of fp16. From the checksums: half to even contradicts them. On M4 and M6 a sum of 32760 leaves
+// as 32768, so the limit of the sums is not one of results. NaN becomes +0.
+func RoundHalf(v float32) float16.Float16 { return roundToHalf(v) }
+
+// roundToHalf rounds v to fp16, ties away from zero. NaN becomes +0.
+func roundToHalf(v float32) float16.Float16 {
+	bits := math.Float32bits(v)
+	sign, abs := float16.Float16(bits>>16&halfSign), bits&^(1<<31)
+	switch {
+	case abs >= 0x47800000: // 65536
+		if v != v {
+			return 0
+		}
+		return sign | halfInf
+	case abs < 0x38800000: // 2^-14
+		return sign | float16.Float16(math.Floor(float64(math.Float32frombits(abs))*(1<<24)+0.5))
+	}
+	// Add half a unit. A carry out of the significand correctly increments the exponent.
+	abs += 0x1000
+	return sign | float16.Float16((abs-(127-15)<<23)>>13)
 }

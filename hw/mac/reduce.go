@@ -3,203 +3,290 @@ package mac
 import (
 	"fmt"
 	"math"
-
-	"github.com/x448/float16"
 )
 
-const (
-	// tileTaps is the number of consecutive taps in one pass of the tile adder (inferred from the
-	// probes in the tests).
-	tileTaps = 4
-
-	// alignBits is the width of the tile adder. With e the exponent of the larger operand, both
-	// operands are truncated to multiples of 2^(e-alignBits+1) (inferred: 12 fits every probe, 11
-	// and 13 do not).
-	alignBits = 12
-)
-
-// Reduce computes len(acc) reductions over the same taps:
+// Reduce computes the sums of products of a panel of operands with each vector of taps:
 //
-//	acc[l] = sum over k of panel[k*len(acc)+l] * taps[k]
+//	acc[m*lanes+l] = start(m, l) + sum over k of panel[k*lanes+l] * taps[m][k]
 //
-// It computes them as the engine does: exact products, tiles of four consecutive taps in the 12-bit
-// tile adder, and the sums of the tiles added in order to an fp32 accumulator that starts at +0.
-// After every such addition a magnitude of port.Limit() or more becomes infinity. Operands must be
-// values that Widen yields; for others the result is unspecified. Reduce panics if len(panel) is
-// not len(acc)*len(taps).
-func Reduce(acc, panel, taps []float32, port Port) {
-	if len(panel) != len(acc)*len(taps) {
-		panic(fmt.Sprintf("mac: Reduce: found a panel of %d values; want %d taps times %d outputs", len(panel), len(taps), len(acc)))
+// It computes them as the engine does; rule.go has the definition. Sums come out in fp32, rounded to
+// odd where they have more than 24 bits, so that [Post.Apply] rounds them to fp16 as it would the
+// exact sums. Operands must be values that [Arithmetic.Widen] yields.
+//
+// Reduce panics unless the panel has lanes values for each tap, acc has lanes results for each vector,
+// and start has as many values as there are vectors or lanes. It is fastest if lanes is a multiple of 64; columns
+// beyond a multiple of 16 (32 with AVX-512) are slow. The panel should have at most half a megabyte.
+func (a Arithmetic) Reduce(acc, panel []float32, lanes int, taps *Taps, start Start) {
+	vectors := len(taps.vectors)
+	if lanes < 0 || len(panel) != lanes*taps.k || len(acc) != lanes*vectors || !start.fits(vectors, lanes) {
+		panic(lengths("Reduce", "%d lanes do not match a panel of %d values, %d vectors of %d taps, %d results and %d start values",
+			lanes, len(panel), vectors, taps.k, len(acc), max(len(start.PerVector), len(start.PerLane))))
 	}
-	reduceMany(acc, panel, taps, len(acc), len(taps), port)
+	if len(acc) > 0 {
+		a.reduceAtLevel(active, acc, panel, lanes, taps, &start)
+	}
 }
 
-// ReduceMany reduces one panel with several vectors of taps. The panel has K = len(panel)/lanes
-// rows of lanes values. For each m, acc[m*lanes:][:lanes] becomes what [Reduce] computes from the
-// panel and taps[m*K:][:K]. ReduceMany panics unless lanes divides len(panel), K divides len(taps),
-// and len(acc) is lanes times the number of vectors.
-//
-// Multiplication commutes, so either operand of a layer can be the panel. ReduceMany is fastest if
-// lanes is at least 16, best a multiple of 64, and the panel has at most half a megabyte.
-func ReduceMany(acc, panel, taps []float32, lanes int, port Port) {
-	if len(acc) == 0 {
-		return
-	}
-	k := 0
-	if lanes > 0 {
-		k = len(panel) / lanes
-	}
-	if lanes <= 0 || len(panel) != k*lanes || len(acc)%lanes != 0 || len(taps) != len(acc)/lanes*k {
-		panic(fmt.Sprintf("mac: ReduceMany: %d lanes do not match a panel of %d values, %d taps and %d results", lanes, len(panel), len(taps), len(acc)))
-	}
-	reduceMany(acc, panel, taps, lanes, k, port)
+// A Start gives the values at which sums start, such as biases. Sums of the zero Start start at 0. At
+// most one of the slices may be set.
+type Start struct {
+	PerVector []float32 // one for all lanes of each vector
+	PerLane   []float32 // one for each lane of all vectors
 }
 
-// reduceMany computes [ReduceMany] without checking the lengths, for k taps per vector.
-func reduceMany(acc, panel, taps []float32, lanes, k int, port Port) {
-	if len(acc) == 0 {
-		return
+// fits reports whether s has values for the given numbers of vectors and lanes.
+func (s *Start) fits(vectors, lanes int) bool {
+	switch {
+	case s.PerVector != nil && s.PerLane != nil:
+		return false
+	case s.PerVector != nil:
+		return len(s.PerVector) == vectors
 	}
-	if k == 0 {
-		clear(acc)
-		return
-	}
-	reduceAtLevel(active, acc, panel, taps, lanes, k, port)
+	return s.PerLane == nil || len(s.PerLane) == lanes
 }
 
-// ReduceRows computes len(acc) reductions like [Reduce], but the rows of operands may overlap, as
-// they do for a window that slides over a plane:
+// at returns the value at which the sum of vector m in lane l starts.
+func (s *Start) at(m, l int) float32 {
+	switch {
+	case s.PerVector != nil:
+		return s.PerVector[m]
+	case s.PerLane != nil:
+		return s.PerLane[l]
+	}
+	return 0
+}
+
+// largest returns the largest magnitude of a value at which a sum of vector m starts.
+func (s *Start) largest(m int) float32 {
+	if s.PerLane == nil {
+		v := s.at(m, 0)
+		return max(v, -v)
+	}
+	largest := float32(0)
+	for _, v := range s.PerLane {
+		largest = max(largest, v, -v)
+	}
+	return largest
+}
+
+// fill sets acc to the values at which the sums of the first lanes of vector m start, as integers in
+// units.
+func (s *Start) fill(acc []float32, m int) {
+	for l := range acc {
+		acc[l] = math.Float32frombits(uint32(int32(roundAway(float64(s.at(m, l)) * (1 << fraction)))))
+		if s.PerLane == nil {
+			for i := range acc {
+				acc[i] = acc[0]
+			}
+			return
+		}
+	}
+}
+
+// lanesFrom returns the start values of the lanes from l on.
+func (s *Start) lanesFrom(l int) Start {
+	if s.PerLane == nil {
+		return *s
+	}
+	return Start{PerLane: s.PerLane[l:]}
+}
+
+// ReduceRows computes len(acc) sums like [Arithmetic.Reduce] with the first vector of taps, but the
+// rows of operands may overlap, as they do for a window that slides over a plane:
 //
-//	acc[l] = sum over k of plane[at[k]+l] * taps[k]
+//	acc[l] = start + sum over k of plane[at[k]+l] * taps[0][k]
 //
-// ReduceRows panics unless len(at) is len(taps) and every at[k] is at least 0 and at most
+// ReduceRows panics unless at has an element for each tap, and every at[k] is at least 0 and at most
 // len(plane)-len(acc). It is fastest with at least 64 outputs.
-func ReduceRows(acc, plane []float32, at []int, taps []float32, port Port) {
-	if len(at) != len(taps) {
-		panic(fmt.Sprintf("mac: ReduceRows: found %d rows for %d taps; want equal numbers", len(at), len(taps)))
+func (a Arithmetic) ReduceRows(acc, plane []float32, at []int, taps *Taps, start float32) {
+	if len(at) != taps.k || len(taps.vectors) == 0 {
+		panic(lengths("ReduceRows", "found %d rows for %d vectors of %d taps; want equal numbers and one vector", len(at), len(taps.vectors), taps.k))
 	}
 	for _, o := range at {
 		if o < 0 || o > len(plane)-len(acc) {
-			panic(fmt.Sprintf("mac: ReduceRows: row of %[3]d values at %[1]d is outside the plane of %[2]d values", o, len(plane), len(acc)))
+			panic(lengths("ReduceRows", "row of %d values at %d is outside the plane of %d values", len(acc), o, len(plane)))
 		}
-	}
-	if len(taps) == 0 {
-		clear(acc)
-		return
 	}
 	if len(acc) > 0 {
-		reduceRowsAtLevel(active, acc, plane, at, taps, port)
+		a.reduceRowsAtLevel(active, acc, plane, at, taps, start)
 	}
 }
 
-// Dot returns the sum of x[i]*w[i] as the engine computes it for a reduction of two or more taps:
-// operands converted by [Widen], summed by [Reduce] and narrowed by [PortCeiling]. It panics if x
-// and w differ in length.
-func Dot(x, w []float16.Float16) float16.Float16 {
-	if len(x) != len(w) {
-		panic(fmt.Sprintf("mac: Dot: found %d inputs and %d weights; want equal numbers", len(x), len(w)))
+// lengths returns the text of a panic about slices that do not fit together.
+func lengths(function, format string, values ...any) string {
+	return "mac: " + function + ": " + fmt.Sprintf(format, values...)
+}
+
+// A form is a way to compute the sums of a block. All forms that a block permits give the same bits.
+type form uint8
+
+const (
+	// ordered follows the definition term by term. Only sums that could reach the limit, or terms that
+	// CoarseSums could affect, need it: all others are the same in any order.
+	ordered form = iota
+
+	// converted rounds every product to an integer by itself.
+	converted
+
+	// masked and fused add the products to an fp32 number whose last place is one unit, which rounds
+	// them, and add this number to the integer sums after some taps; see fusedTaps. fused assumes that
+	// no product is dropped.
+	masked
+	fused
+)
+
+// extremes holds bounds of the operands in a panel.
+type extremes struct {
+	largest  float32 // magnitude
+	exponent int     // smallest of an operand that is not zero
+}
+
+// findExtremesPortable returns the bounds of the operands in panel.
+func findExtremesPortable(panel []float32) (largest, smallest uint32) {
+	smallest = math.MaxUint32
+	for _, x := range panel {
+		abs := math.Float32bits(x) &^ (1 << 31)
+		largest = max(largest, abs)
+		smallest = min(smallest, abs-1) // a zero becomes the largest number
 	}
-	var acc float32
-	limit := PortCeiling.Limit()
-	for k := 0; k < len(x); k += tileTaps {
-		s := multiplyWithoutNaN(widenHalf(x[k]), widenHalf(w[k]))
-		for i := k + 1; i < min(k+tileTaps, len(x)); i++ {
-			s = addAligned(s, multiplyWithoutNaN(widenHalf(x[i]), widenHalf(w[i])))
+	return largest, smallest
+}
+
+// newExtremes converts the result of findExtremesPortable.
+func newExtremes(largest, smallest uint32) extremes {
+	return extremes{math.Float32frombits(largest), exponent(math.Float32frombits(smallest + 1))}
+}
+
+// formOf returns the fastest form for vector v of k weights and operands x, if sums start at magnitudes
+// up to start, and the number of taps after which masked and fused have to add to the integer sums.
+func (a Arithmetic) formOf(x extremes, v *vector, k int, start float32) (f form, flush int) {
+	// The sum of magnitudes bounds every partial sum, in any order. Rounding moves each of the k terms
+	// by at most half a unit, and the start value too. The factor covers the rounding of v.sum.
+	bound := (float64(v.sum)*float64(x.largest)*(1+0x1p-20) + float64(start)) * (1 << fraction)
+	product := float64(v.largest) * float64(x.largest) * (1 << fraction)
+	switch {
+	case !(bound+float64(k)+1 < limitUnits): // also if an operand is infinite
+		return ordered, 0
+	case a.CoarseSums && tileTaps*(product+1) >= coarseUnits:
+		return ordered, 0
+	case product+1 >= fusedUnits:
+		return converted, k
+	}
+	flush = int(min(float64(k), fusedUnits/(product+1)))
+	if x.exponent+v.exponent >= minExponents {
+		return fused, flush
+	}
+	return masked, flush
+}
+
+// formOfRows is like formOf, with a bound for each row of the panel. A network's largest operands
+// often are all in a few channels, and then this finds that no sum reaches the limit. It returns
+// ordered or converted.
+func (a Arithmetic) formOfRows(rows []float32, taps []weight, start float32) (f form, flush int) {
+	bound, tile := float64(start)*(1<<fraction)+1, 0.0
+	for i, w := range taps {
+		product := math.Abs(float64(w.plain()))*float64(rows[i]) + 1
+		bound += product
+		if i%tileTaps == 0 {
+			tile = 0
 		}
-		acc = accumulate(acc, s, limit)
+		tile += product
+		if a.CoarseSums && !(tile < coarseUnits) {
+			return ordered, 0
+		}
 	}
-	return PortCeiling.Narrow(acc)
+	if !(bound < limitUnits) {
+		return ordered, 0
+	}
+	return converted, len(taps)
 }
 
-// reducePortable defines the results of the reduction. The outputs of one tap vector are
-// independent; all other operations happen in the order written.
-func reducePortable(acc, panel, taps []float32, lanes, k int, port Port) {
-	for ; len(acc) > 0; acc, taps = acc[lanes:], taps[k:] {
-		reduceColumns(acc[:lanes], panel, taps[:k], lanes, port.Limit())
+const (
+	// fusedBias is the fp32 number to which masked and fused add products, 1.5 * 2^23. Its last place
+	// is 1, and stays 1 while the products change it by less than 2^22.
+	fusedBias = 3 << 22
+
+	// fusedUnits is a bit less than 2^22, for products that are moved away from zero.
+	fusedUnits = 1<<22 - 1<<6
+)
+
+// reduceOrdered computes acc[l], for each l, from column l of a panel whose rows are stride values
+// apart, in the order of the taps.
+func (a Arithmetic) reduceOrdered(acc, panel []float32, stride int, taps *Taps, m int, start *Start) {
+	var sum accumulator
+	for l := range acc {
+		sum.start(start.at(m, l), a)
+		for i, w := range taps.vector(m) {
+			sum.add(panel[i*stride+l], w.value(), a)
+		}
+		acc[l] = sum.value()
 	}
 }
 
-// reduceRowsPacked computes [ReduceRows] with the loops for panels of level lv: it copies the rows
-// to panels and reduces these.
-func reduceRowsPacked(lv level, acc, plane []float32, at []int, taps []float32, port Port) {
+// reduceUnordered is like reduceOrdered, for sums that are the same in any order.
+func reduceUnordered(acc, panel []float32, stride int, taps *Taps, m int, start *Start) {
+	var room [64]int32
+	for l := 0; l < len(acc); l += len(room) {
+		sums := room[:min(len(acc)-l, len(room))]
+		for i := range sums {
+			sums[i] = int32(roundAway(float64(start.at(m, l+i)) * (1 << fraction)))
+		}
+		for i, w := range taps.vector(m) {
+			plain := w.plain()
+			if plain == 0 {
+				continue
+			}
+			for i, x := range panel[i*stride+l:][:len(sums)] {
+				sums[i] += convertProduct(x, plain, w.below)
+			}
+		}
+		for i, v := range sums {
+			acc[l+i] = roundToOdd(int64(v))
+		}
+	}
+}
+
+// convertProduct returns term(x, w) for plain = w*2^16. The result must be below 2^31.
+func convertProduct(x, plain float32, below int32) int32 {
+	bits := math.Float32bits(x)
+	// Denormal operands count as 2^-14. A zero operand too, but its product is zero anyway.
+	if max(int32(bits&^(1<<31)), (127+minExponent)<<23) <= below {
+		return 0
+	}
+	// The sum is exact: a product of 2^23 or more has no bits to the right of an even last place.
+	p := float32(x * plain)
+	half := math.Float32frombits(math.Float32bits(p)&(1<<31) | math.Float32bits(0.5))
+	return int32(p + half)
+}
+
+// reducePanelPortable computes [Arithmetic.Reduce] without assembly.
+func (a Arithmetic) reducePanelPortable(acc, panel []float32, lanes int, taps *Taps, start *Start) {
+	x := newExtremes(findExtremesPortable(panel))
+	for m := range taps.vectors {
+		sums := acc[m*lanes:][:lanes]
+		if f, _ := a.formOf(x, &taps.vectors[m], taps.k, start.largest(m)); f == ordered {
+			a.reduceOrdered(sums, panel, lanes, taps, m, start)
+		} else {
+			reduceUnordered(sums, panel, lanes, taps, m, start)
+		}
+	}
+}
+
+// copyRows sets panel to the rows of lanes operands that start at the elements at of plane.
+func copyRows(panel, plane []float32, at []int, lanes int) {
+	for i, o := range at {
+		copy(panel[i*lanes:][:lanes], plane[o:])
+	}
+}
+
+// reduceRowsPacked computes [Arithmetic.ReduceRows] by copying the rows to panels.
+func (a Arithmetic) reduceRowsPacked(lv level, acc, plane []float32, at []int, taps *Taps, start float32) {
 	const width = 64
-	panel := make([]float32, width*len(taps))
+	panel := make([]float32, width*len(at))
+	first := Taps{taps.k, taps.vector(0), taps.vectors[:1]}
 	for l := 0; l < len(acc); l += width {
 		n := min(width, len(acc)-l)
-		for i, o := range at {
-			copy(panel[i*n:(i+1)*n], plane[o+l:])
-		}
-		reduceAtLevel(lv, acc[l:l+n], panel[:n*len(taps)], taps, n, len(taps), port)
+		copyRows(panel, plane[l:], at, n)
+		a.reduceAtLevel(lv, acc[l:l+n], panel[:n*len(at)], n, &first, &Start{PerVector: []float32{start}})
 	}
-}
-
-// reduceColumns reduces the first len(acc) columns of a panel whose rows are stride values apart.
-func reduceColumns(acc, panel, taps []float32, stride int, limit float32) {
-	clear(acc)
-	for len(taps) > 0 {
-		// The last tile is only as long as its taps. Absent taps do not take part (assumed: a zero
-		// in their place would truncate a single product to 12 bits).
-		tile := taps[:min(tileTaps, len(taps))]
-		taps = taps[len(tile):]
-		for l := range acc {
-			s := multiplyWithoutNaN(panel[l], tile[0])
-			for i := 1; i < len(tile); i++ {
-				s = addAligned(s, multiplyWithoutNaN(panel[i*stride+l], tile[i]))
-			}
-			acc[l] = accumulate(acc[l], s, limit)
-		}
-		panel = panel[min(len(tile)*stride, len(panel)):]
-	}
-}
-
-// multiplyWithoutNaN returns x*w in fp32, except that 0 * inf is +0 (measured). The product of two
-// operands is exact, because fp16 values have 11 significant bits.
-func multiplyWithoutNaN(x, w float32) float32 {
-	p := float32(x * w)
-	if p != p {
-		return 0
-	}
-	return p
-}
-
-// addAligned models the tile adder: it truncates both operands toward zero to multiples of
-// 2^(e-11), where e is the larger exponent, and adds them exactly. That truncation is toward zero
-// and not half to even is assumed; the probes do not show it. The first operand of a tile is not
-// truncated before it is added, which makes a difference only in a tile of one tap (assumed).
-//
-// If an operand is infinite, the result is too. That inf - inf is +0 is measured; that this also
-// holds for sums inside a tile is assumed.
-func addAligned(a, b float32) float32 {
-	const field = 23 // lowest bit of the exponent
-	const infinite = 0xff << field
-	e := max(math.Float32bits(a)&infinite, math.Float32bits(b)&infinite)
-	if e == infinite {
-		return addWithoutNaN(a, b)
-	}
-	// In units of 2^(e-11) the truncation is a conversion to integers. The powers of two are built
-	// in the exponent field. For two zeros they are arbitrary finite numbers.
-	unit := math.Float32frombits(e - (alignBits-1)<<field)
-	perUnit := math.Float32frombits((127+127+alignBits-1)<<field&math.MaxUint32 - e)
-	return float32(float32(int32(a*perUnit)+int32(b*perUnit)) * unit)
-}
-
-// accumulate adds the sum of a tile to the accumulator and applies the port's limit. It is an fp32
-// addition that rounds half to even (the kind of rounding is measured, the exact width assumed). A
-// partial sum beyond 2^15 is infinity even if later terms cancel it (measured). That sums inside a
-// tile are not checked is assumed.
-func accumulate(acc, tile, limit float32) float32 {
-	acc = addWithoutNaN(acc, tile)
-	if acc >= limit || acc <= -limit {
-		acc *= float32(inf)
-	}
-	return acc
-}
-
-// addWithoutNaN returns a+b in fp32, except that inf - inf is +0.
-func addWithoutNaN(a, b float32) float32 {
-	s := float32(a + b)
-	if s != s {
-		return 0
-	}
-	return s
 }

@@ -11,33 +11,33 @@ import (
 )
 
 // Four outputs, each its own input against the same three weights.
-func ExampleReduce() {
-	taps := []float32{2, 2, 2}
+func ExampleArithmetic_Reduce() {
+	taps := NewTaps(1, 3)
+	taps.Set(0, []float32{2, 2, 0.125})
 	panel := []float32{ // a row for each tap, a column for each output
 		1, 2, 3, 4,
 		1, 2, 3, 4,
-		1, 2, 3, 4000,
+		1, 2, 0x1p-13, 0x1p-14,
 	}
 	acc := make([]float32, 4)
-	Reduce(acc, panel, taps, PortCeiling)
+	H13.Reduce(acc, panel, 4, taps, Start{PerVector: []float32{100}})
 	fmt.Println(acc)
-	// 4 + 4 + 4000 keeps 12 bits, twice: the unit of the last sum is 4.
-	// Output: [6 12 18 8016]
+	// 2^-13 / 8 is a multiple of 2^-16, and 2^-14 / 8 is dropped.
+	// Output: [104.125 108.25 112.000015 116]
 }
 
 // Two output channels over the same two pixels.
-func ExampleReduceMany() {
+func ExampleTaps() {
 	panel := []float32{
 		1, 10,
 		2, 20,
 		3, 30,
 	}
-	taps := []float32{
-		1, 1, 1,
-		0, 0, -1,
-	}
+	taps := NewTaps(2, 3)
+	taps.Set(0, []float32{1, 1, 1})
+	taps.Set(1, []float32{0, 0, -1})
 	acc := make([]float32, 4)
-	ReduceMany(acc, panel, taps, 2, PortCeiling)
+	H13.Reduce(acc, panel, 2, taps, Start{})
 	fmt.Println(acc[:2], acc[2:])
 	// Output: [6 60] [-3 -30]
 }
@@ -46,7 +46,10 @@ func ExampleDot() {
 	x := []float16.Float16{0x6c00, 0xec00, 0x3c00} // 4096, -4096, 1
 	w := []float16.Float16{0x3c00, 0x3c00, 0x3c00}
 	fmt.Println(Dot(x, w), Dot([]float16.Float16{0x6c00, 0x3c00, 0xec00}, w))
-	// Output: 1 0
+	fmt.Println(Later.Dot(x, w), Later.Dot([]float16.Float16{0x6c00, 0x3c00, 0xec00}, w))
+	// Output:
+	// 1 0
+	// 1 1
 }
 
 // A probe is a reduction against weights of 1 with its result on silicon.
@@ -56,13 +59,14 @@ type probe struct {
 	want float32
 }
 
+// measuredProbes were measured on an M1.
 func measuredProbes() []probe {
 	probes := []probe{
 		{"4096 then 1024 ones", slices.Concat(halves(4096), ones(1024)), 5116},
 		{"8192 then 16 ones", slices.Concat(halves(8192), ones(16)), 8208},
 		{"16000 ones", ones(16000), 16000},
-		{"2049 at a spacing of 2", halves(2048, 1), 2048},
-		{"two denormals", []float16.Float16{0x0200, 0x0100}, 0},
+		{"2049 at a spacing of 2", halves(2048, 1), 2050},
+		{"two denormals below half a unit", []float16.Float16{0x007f, 0x0001}, 0},
 		{"32752", halves(16384, 16368), 32752},
 		{"32768", halves(16384, 16384), float32(inf)},
 		{"beyond 2^15, then back", halves(16000, 16000, 1000, 0, -16000, -16000, 0, 0), float32(inf)},
@@ -98,182 +102,138 @@ func TestMeasuredProbes(t *testing.T) {
 }
 
 // TestProbeBoundaries tests values one step below and above the measured ones. Their expected
-// results come from the model itself.
+// results follow from the rule.
 func TestProbeBoundaries(t *testing.T) {
-	for _, p := range []probe{
-		// 1 survives beside 4094, whose unit of 2^(11-11) is 1, and not beside the
-		// next half, 4096, whose unit is 2.
-		{"[4094 -4094 1] x 16", slices.Repeat(halves(4094, -4094, 1), 16), 16},
-		{"[4100 -4100 1] x 16", slices.Repeat(halves(4100, -4100, 1), 16), 4},
-		{"a unit below the cut", halves(2048, 0.5, -2048, 0), 0},
-		{"a unit at the cut", halves(2048, 1, -2048, 0), 1},
-		{"almost two units", halves(2048, 1.999, -2048, 0), 1},
-		{"negative is cut toward zero", halves(-2048, -1.999, 2048, 0), -1},
-		{"small first", halves(1.999, 2048, -2048, 0), 1},
-		{"nothing is cut between tiles", halves(2048, 0, 0, 0, 0.5, 0, 0, 0, -2048), 0.5},
-		{"a lone product is not cut", []float16.Float16{0, 0, 0, 0, 0x3c01}, 1.0009765625},
+	for _, p := range []struct {
+		name       string
+		x          []float16.Float16
+		h13, later float32
+	}{
+		{"[4094 -4094 1] x 16", slices.Repeat(halves(4094, -4094, 1), 16), 16, 16},
+		{"[4100 -4100 1] x 16", slices.Repeat(halves(4100, -4100, 1), 16), 4, 16},
+		{"nothing is cut below 4096", halves(2048, 0.5, -2048, 0), 0.5, 0.5},
+		{"half of the spacing of 4 rounds away", halves(4096, 2, -4096, 0), 4, 2},
+		{"less rounds to nothing", halves(4096, 1.999, -4096, 0), 0, 1.9990234375},
+		{"negative is the same", halves(-4096, -2, 4096, 0), -4, -2},
+		{"small first", halves(1.5, 4096, -4096, 0), 0, 1.5},
+		{"nothing is cut between tiles", halves(4096, 0, 0, 0, 0.5, 0, 0, 0, -4096), 0.5, 0.5},
 
-		{"one step below the ceiling", halves(32752, 0), 32752},
-		{"rounds up to the ceiling", halves(16384, 16376), float32(inf)},
-		{"rounds down below it", halves(16384, 16368, 7.9, 0), 32752},
-		{"negative ceiling", halves(-16384, -16384), float32(-inf)},
-		{"sums inside a tile are not checked", halves(30000, 30000, -30000, 0), 30000},
-		{"infinity sticks", halves(30000, 30000, 0, 0, -30000, -30000, 0, 0), float32(inf)},
-		{"opposite infinities", []float16.Float16{0x7c00, 0, 0, 0, 0xfc00, 0, 0, 0, 0x3c00}, 1},
-		{"opposite infinities in a tile", []float16.Float16{0x7c00, 0xfc00, 0x3c00}, 1},
-		{"NaN is +inf", []float16.Float16{0x7e00, 0x3c00}, float32(inf)},
-		{"negative NaN too", []float16.Float16{0xfe00, 0x3c00}, float32(inf)},
-		{"nothing", nil, 0},
+		{"one step below the limit", halves(32752, 0), 32752, 32752},
+		{"rounds up to the limit", halves(16384, 16376), float32(inf), 32768},
+		{"rounds down below it", halves(16384, 16368, 7.9, 0), 32752, 32752},
+		{"negative limit", halves(-16384, -16384), float32(-inf), float32(-inf)},
+		{"sums inside a tile are checked", halves(30000, 30000, -30000, 0), float32(inf), float32(inf)},
+		{"infinity sticks", halves(30000, 30000, 0, 0, -30000, -30000, 0, 0), float32(inf), float32(inf)},
+		{"opposite infinities", []float16.Float16{0x7c00, 0, 0, 0, 0xfc00, 0, 0, 0, 0x3c00}, 1, float32(inf)},
+		{"opposite infinities in a tile", []float16.Float16{0x7c00, 0xfc00, 0x3c00}, 1, float32(inf)},
+		{"NaN is +inf", []float16.Float16{0x7e00, 0x3c00}, float32(inf), float32(inf)},
+		{"negative NaN too", []float16.Float16{0xfe00, 0x3c00}, float32(inf), float32(-inf)},
+		{"nothing", nil, 0, 0},
 	} {
-		if got := Dot(p.x, ones(len(p.x))); got.Float32() != p.want {
-			t.Errorf("%s: %v, want %v", p.name, got, p.want)
+		if got := H13.Dot(p.x, ones(len(p.x))); got.Float32() != p.h13 {
+			t.Errorf("%s: %v, want %v", p.name, got, p.h13)
+		}
+		if got := Later.Dot(p.x, ones(len(p.x))); got.Float32() != p.later {
+			t.Errorf("%s: later generations give %v, want %v", p.name, got, p.later)
 		}
 	}
-	if got := Dot([]float16.Float16{0x7c00, 0x4000}, []float16.Float16{0, 0x4000}); got != 0x4400 {
+	x, w := []float16.Float16{0x7c00, 0x4000}, []float16.Float16{0, 0x4000}
+	if got := Dot(x, w); got != 0x4400 {
 		t.Errorf("inf * 0 + 2 * 2 = %v, want 4", got)
 	}
+	if got := Later.Dot([]float16.Float16{0x7fff, 0xfc00}, []float16.Float16{0x1000, 0x1000}); got.Float32() != 31.96875 {
+		t.Errorf("(131008 - 65536) * 2^-11 = %v, want 31.96875", got)
+	}
 }
 
-func TestPortFull(t *testing.T) {
+func TestFullRange(t *testing.T) {
+	full := Arithmetic{KeepsInfinity: true, FullRange: true}
 	for _, tt := range []struct{ x, want float32 }{
-		{32767, 32768}, {32768, 32768}, {65504, 65504}, {-65504, -65504}, {65519, 65504}, {65520, float32(inf)},
+		{32752, 32752}, {32768, 32768}, {65504, 65504}, {-65504, -65504},
 	} {
-		if got := PortFull.Narrow(tt.x).Float32(); got != tt.want {
-			t.Errorf("full port: %v leaves as %v, want %v", tt.x, got, tt.want)
+		if got := full.Dot(halves(tt.x), ones(1)).Float32(); got != tt.want {
+			t.Errorf("one product of %v leaves as %v, want %v", tt.x, got, tt.want)
 		}
 	}
-	acc := make([]float32, 1)
-	Reduce(acc, []float32{40000}, []float32{1}, PortFull)
-	if acc[0] != 40000 {
-		t.Errorf("full port stops %v", acc[0])
+	if got := full.Dot(halves(300), halves(300)).Float32(); got != float32(inf) {
+		t.Errorf("300 * 300 leaves as %v", got)
 	}
-	Reduce(acc, []float32{40000}, []float32{-1}, PortCeiling)
-	if acc[0] != float32(-inf) {
-		t.Errorf("ceiling lets %v pass", acc[0])
+	if got := H13.Dot(halves(40000), halves(-1)).Float32(); got != float32(-inf) {
+		t.Errorf("a limited sum lets %v pass", got)
 	}
 }
 
-// cutAdd adds two numbers aligned at width bits, by the definition in float64.
-func cutAdd(a, b float64, width int, cut func(float64) float64) float64 {
-	if a == 0 && b == 0 {
-		return 0
-	}
-	_, e := math.Frexp(math.Max(math.Abs(a), math.Abs(b)))
-	return math.Ldexp(cut(math.Ldexp(a, width-e))+cut(math.Ldexp(b, width-e)), e-width)
-}
-
-// dotBy is Dot with another tile adder.
-func dotBy(x []float16.Float16, tile func([]float64) float64) float32 {
-	var acc float32
-	for len(x) > 0 {
-		var p []float64
-		for _, h := range x[:min(4, len(x))] {
-			p = append(p, float64(widenHalf(h)))
-		}
-		x = x[len(p):]
-		acc = accumulate(acc, float32(tile(p)), 32768)
-	}
-	return PortCeiling.Narrow(acc).Float32()
-}
-
-// TestAlternatives shows which other adders the probes rule out, and that the one
-// open question, the rounding of the cut, they leave open.
-func TestAlternatives(t *testing.T) {
-	inOrder := func(add func(a, b float64) float64) func([]float64) float64 {
-		return func(p []float64) float64 {
-			s := p[0]
-			for _, v := range p[1:] {
-				s = add(s, v)
-			}
-			return s
-		}
-	}
-	width := func(n int, cut func(float64) float64) func(a, b float64) float64 {
-		return func(a, b float64) float64 { return cutAdd(a, b, n, cut) }
-	}
+// TestStart follows the bias, which M6 showed to be the first value of a sum.
+func TestStart(t *testing.T) {
 	for _, tt := range []struct {
-		name string
-		tile func([]float64) float64
-		fits bool
+		bias float32
+		x    []float32
+		want float32
 	}{
-		{"12 bits", inOrder(width(12, math.Trunc)), true},
-		{"12 bits, half to even", inOrder(width(12, math.RoundToEven)), true},
-		{"11 bits", inOrder(width(11, math.Trunc)), false},
-		{"13 bits", inOrder(width(13, math.Trunc)), false},
-		{"exact", inOrder(func(a, b float64) float64 { return a + b }), false},
-		{"fp16 sums", inOrder(func(a, b float64) float64 { return float64(Round(a+b, NearestEven).Float32()) }), false},
-		{"pairwise", func(p []float64) float64 {
-			p = append(p, make([]float64, 4-len(p))...)
-			add := width(12, math.Trunc)
-			return add(add(p[0], p[1]), add(p[2], p[3]))
-		}, false},
-		{"fused", func(p []float64) float64 {
-			top, sum := 0.0, 0.0
-			for _, v := range p {
-				top = math.Max(top, math.Abs(v))
-			}
-			_, e := math.Frexp(top)
-			for _, v := range p {
-				sum += math.Ldexp(math.Trunc(math.Ldexp(v, 12-e)), e-12)
-			}
-			return sum
-		}, false},
+		{-16384, []float32{16384, 16384}, 16384},
+		{-16384, []float32{16384, 16384, 16384}, float32(inf)},
+		{32, []float32{32752}, float32(inf)},
+		{32, []float32{32736}, float32(inf)},
+		{0x1p-20, []float32{0}, 0},
+		{0x1p-17, []float32{0}, 0x1p-16},
+		{0x1p-17, []float32{0x1p-17}, 0x1p-15},
+		{1000.5, []float32{0.25}, 1001},
 	} {
-		var failed []string
-		for _, p := range measuredProbes() {
-			if math.Abs(float64(p.want)) < 32768 && dotBy(p.x, tt.tile) != p.want {
-				failed = append(failed, p.name)
-			}
-		}
-		if (len(failed) == 0) != tt.fits {
-			t.Errorf("%s: fails %d probes %q; expected to fit: %v", tt.name, len(failed), failed, tt.fits)
+		if got := Later.DotBias(tt.bias, halves(tt.x...), ones(len(tt.x))).Float32(); got != tt.want {
+			t.Errorf("%v and %v: %v, want %v", tt.bias, tt.x, got, tt.want)
 		}
 	}
 }
 
-// TestAddAligned compares the tile adder with its definition.
-func TestAddAligned(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 6))
+// TestRoundToOdd rounds sums to fp16 through fp32, which must not change any result.
+func TestRoundToOdd(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	check := func(units int64) {
+		want := Round(float64(units)/(1<<fraction), NearestAway)
+		if got := RoundHalf(roundToOdd(units)); got != want {
+			t.Fatalf("%d units leave as %v, want %v", units, got, want)
+		}
+	}
 	for range 300000 {
-		a := multiplyWithoutNaN(widenHalf(anyHalf(rng, 2)), widenHalf(anyHalf(rng, 2)))
-		b := multiplyWithoutNaN(widenHalf(anyHalf(rng, 2)), widenHalf(anyHalf(rng, 2)))
-		if rng.IntN(2) == 0 {
-			a = addAligned(a, multiplyWithoutNaN(b, 1.5))
-		}
-		if math.IsInf(float64(a), 0) || math.IsInf(float64(b), 0) {
-			continue
-		}
-		want := cutAdd(float64(a), float64(b), 12, math.Trunc)
-		if got := addAligned(a, b); float64(got) != want {
-			t.Fatalf("addAligned(%g, %g) = %g, want %g", a, b, got, want)
+		v := rng.Int64N(1 << 32 >> rng.IntN(32))
+		check(v)
+		check(-v)
+	}
+	for bits := range 32 { // ties of every binade, and their neighbours
+		for n := range int64(64) {
+			v := int64(1)<<bits + n<<max(0, bits-11)
+			for d := int64(-2); d <= 2; d++ {
+				check(v + d)
+				check(-v + d)
+			}
 		}
 	}
 }
 
 func TestReduceArguments(t *testing.T) {
-	Reduce(nil, nil, nil, PortCeiling)
-	Reduce(nil, nil, make([]float32, 3), PortCeiling)
+	H13.Reduce(nil, nil, 0, NewTaps(0, 3), Start{})
+	H13.Reduce(nil, nil, 5, NewTaps(0, 0), Start{})
 	acc := []float32{7, 7}
-	Reduce(acc, nil, nil, PortCeiling)
-	if acc[0] != 0 || acc[1] != 0 {
-		t.Errorf("no taps give %v, want zeros", acc)
+	H13.Reduce(acc, nil, 2, NewTaps(1, 0), Start{PerVector: []float32{3}})
+	if acc[0] != 3 || acc[1] != 3 {
+		t.Errorf("no taps give %v, want the start value", acc)
 	}
 	acc = []float32{7, 7}
-	ReduceRows(acc, nil, nil, nil, PortCeiling)
-	if acc[0] != 0 || acc[1] != 0 {
-		t.Errorf("no rows give %v, want zeros", acc)
+	H13.ReduceRows(acc, nil, nil, NewTaps(1, 0), 2)
+	if acc[0] != 2 || acc[1] != 2 {
+		t.Errorf("no rows give %v, want the start value", acc)
 	}
+	panel := make([]float32, 5)
 	for name, f := range map[string]func(){
-		"short panel":         func() { Reduce(make([]float32, 2), make([]float32, 3), make([]float32, 2), PortCeiling) },
-		"panel not in lanes":  func() { ReduceMany(make([]float32, 4), make([]float32, 5), make([]float32, 4), 2, PortCeiling) },
-		"taps not in vectors": func() { ReduceMany(make([]float32, 4), make([]float32, 4), make([]float32, 3), 2, PortCeiling) },
-		"no lanes":            func() { ReduceMany(make([]float32, 4), nil, nil, 0, PortCeiling) },
-		"rows past the plane": func() { ReduceRows(make([]float32, 4), make([]float32, 5), []int{2}, make([]float32, 1), PortCeiling) },
-		"row before it":       func() { ReduceRows(make([]float32, 4), make([]float32, 5), []int{-1}, make([]float32, 1), PortCeiling) },
-		"rows and taps": func() {
-			ReduceRows(make([]float32, 4), make([]float32, 5), []int{0, 1}, make([]float32, 1), PortCeiling)
-		},
-		"dot": func() { Dot(ones(2), ones(3)) },
+		"short panel":        func() { H13.Reduce(make([]float32, 2), panel[:3], 2, NewTaps(1, 2), Start{}) },
+		"acc not in vectors": func() { H13.Reduce(make([]float32, 3), panel[:4], 2, NewTaps(1, 2), Start{}) },
+		"start values":       func() { H13.Reduce(make([]float32, 2), panel[:4], 2, NewTaps(1, 2), Start{PerVector: panel[:2]}) },
+		"no lanes":           func() { H13.Reduce(make([]float32, 4), nil, -1, NewTaps(1, 0), Start{}) },
+		"past the plane":     func() { H13.ReduceRows(make([]float32, 4), panel, []int{2}, NewTaps(1, 1), 0) },
+		"before the plane":   func() { H13.ReduceRows(make([]float32, 4), panel, []int{-1}, NewTaps(1, 1), 0) },
+		"rows and taps":      func() { H13.ReduceRows(make([]float32, 4), panel, []int{0, 1}, NewTaps(1, 1), 0) },
+		"no vector":          func() { H13.ReduceRows(make([]float32, 4), panel, []int{0}, NewTaps(0, 1), 0) },
+		"dot":                func() { Dot(ones(2), ones(3)) },
 	} {
 		func() {
 			defer func() {
@@ -289,34 +249,106 @@ func TestReduceArguments(t *testing.T) {
 // TestDotIsReduce ties Dot to the hot loop.
 func TestDotIsReduce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
-	for n := range 200 {
+	for n := range 400 {
+		a := []Arithmetic{H13, Later}[n%2]
+		n := n/2 + 1
 		x, w := make([]float16.Float16, n), make([]float16.Float16, n)
 		for i := range x {
 			x[i], w[i] = anyHalf(rng, n%3), anyHalf(rng, n%3)
 		}
-		panel, taps, acc := make([]float32, n), make([]float32, n), make([]float32, 1)
-		Widen(panel, x)
-		Widen(taps, w)
-		Reduce(acc, panel, taps, PortCeiling)
-		if got, want := Dot(x, w), PortCeiling.Narrow(acc[0]); got != want {
-			t.Fatalf("%d taps: Dot = %v, Reduce and Narrow %v", n, got, want)
+		panel, wide, acc := make([]float32, n), make([]float32, n), make([]float32, 1)
+		a.Widen(panel, x)
+		a.Widen(wide, w)
+		a.Reduce(acc, panel, 1, TapsOf(n, wide), Start{})
+		if got, want := a.Dot(x, w), RoundHalf(acc[0]); got != want {
+			t.Fatalf("%d taps: Dot = %v, Reduce and RoundHalf %v", n, got, want)
 		}
 	}
 }
 
 func TestNoAllocation(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	panel, taps := gaussian(rng, 70*9), gaussian(rng, 9)
-	acc, out := make([]float32, 70), make([]float16.Float16, 70)
+	panel, taps := gaussian(rng, 128*9), TapsOf(9, gaussian(rng, 9))
+	acc, out := make([]float32, 128), make([]float16.Float16, 128)
 	table := TableOf(Sigmoid)
 	post := Post{Scale: 1, Table: table}
 	if n := testing.AllocsPerRun(10, func() {
-		Reduce(acc, panel, taps, PortCeiling)
+		H13.Reduce(acc, panel, 128, taps, Start{})
 		post.Apply(out, acc)
 		(&Post{Scale: 1, ReLU: true}).Apply(out, acc)
-		Widen(acc, out)
+		H13.Widen(acc, out)
 		out[0] = Dot(out[:9], out[9:18])
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestForms holds every way to compute a block to the definition, with operands at the borders between
+// them: products that are dropped or not, ties, products and sums that just fit, terms of 4096.
+func TestForms(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 32))
+	seen := map[form]int{}
+	for round := range 4000 {
+		a := []Arithmetic{H13, Later, {KeepsInfinity: true, FullRange: true}}[round%3]
+		k, lanes := 1+rng.IntN(20), 1+rng.IntN(100)
+		low, span := -14+rng.IntN(28), 1+rng.IntN(8)
+		draw := func(n, e int) []float32 {
+			v := make([]float32, n)
+			for i := range v {
+				h := float16.Float16(rng.IntN(1<<10) | max(0, min(30, 15+e+rng.IntN(span)))<<halfExpShift | rng.IntN(2)<<15)
+				if rng.IntN(3) == 0 {
+					h &^= 0x3ff >> rng.IntN(4) // ties
+				}
+				v[i] = h.Float32()
+			}
+			return v
+		}
+		panel, wide := draw(lanes*k, low), draw(k, rng.IntN(28)-14-low/2)
+		taps := TapsOf(k, wide)
+		start := Start{PerVector: []float32{[]float32{0, 1, -100.25, 0x1p-17, 32000}[rng.IntN(5)]}}
+		if rng.IntN(2) == 0 {
+			start = Start{PerLane: draw(lanes, low)}
+		}
+		f, _ := a.formOf(newExtremes(findExtremesPortable(panel)), &taps.vectors[0], k, start.largest(0))
+		seen[f]++
+		want, got := make([]float32, lanes), make([]float32, lanes)
+		a.reduceOrdered(want, panel, lanes, taps, 0, &start)
+		for _, lv := range supportedLevels() {
+			a.reduceAtLevel(lv, got, panel, lanes, taps, &start)
+			for i := range want {
+				if got[i] != want[i] {
+					t.Fatalf("round %d, %v, form %d, %d lanes, %d taps: result %d is %v, want %v", round, lv, f, lanes, k, i, got[i], want[i])
+				}
+			}
+		}
+	}
+	for f := ordered; f <= fused; f++ {
+		if seen[f] < 50 {
+			t.Errorf("form %d was drawn %d times", f, seen[f])
+		}
+	}
+}
+
+// TestOutward compares the rounding of the fused form with the definition for every pair of
+// significands near a tie.
+func TestOutward(t *testing.T) {
+	rng := rand.New(rand.NewPCG(33, 34))
+	n := 4_000_000
+	if testing.Short() {
+		n = 400_000
+	}
+	x, w, acc := make([]float32, 64), make([]float32, 1), make([]float32, 64)
+	for range n / len(x) {
+		w[0] = math.Float32frombits(uint32(rng.IntN(1<<10))<<13 | uint32(127-8+rng.IntN(8))<<23 | uint32(rng.IntN(2))<<31)
+		for i := range x {
+			x[i] = math.Float32frombits(uint32(rng.IntN(1<<10))<<13 | uint32(127-8+rng.IntN(13))<<23 | uint32(rng.IntN(2))<<31)
+		}
+		taps := TapsOf(1, w)
+		H13.Reduce(acc, x, len(x), taps, Start{})
+		for i := range x {
+			if want := roundToOdd(term(x[i], w[0])); acc[i] != want {
+				t.Fatalf("%v * %v = %v, want %v", x[i], w[0], acc[i], want)
+			}
+		}
 	}
 }

@@ -35,7 +35,6 @@ const (
 	halfInf      = 0x7c00
 	halfMax      = 0x7bff // 65504
 	halfNormal   = 0x0400 // 2^-14, smallest normal
-	half32768    = 0x7800 // the ceiling of PortCeiling
 	halfExpShift = 10
 )
 

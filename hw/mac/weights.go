@@ -86,7 +86,7 @@ func UnpackInt8(dst []float16.Float16, q []byte, scale []float16.Float16) error 
 		if s.IsNaN() {
 			s = halfInf
 		}
-		dst[i] = PortFull.Narrow(float32(s.Float32() * float32(int8(q[i]))))
+		dst[i] = Round(float64(multiplyWithoutNaN(s.Float32(), float32(int8(q[i])))), NearestEven)
 	}
 	return nil
 }

@@ -6,52 +6,51 @@ import (
 	"github.com/x448/float16"
 )
 
-// Widen converts the fp16 values in src to fp32 operands of a multiply-accumulate. NaN becomes +Inf
-// and a subnormal value +0, as measured on silicon. All other values, including -0, keep their
-// value. The slice dst must be at least as long as src.
-func Widen(dst []float32, src []float16.Float16) {
+// Widen converts the fp16 values in src to fp32 operands. All values keep their value, including
+// denormals and -0, except that NaN becomes +Inf if a keeps infinities, and that otherwise infinities
+// and NaNs become the numbers that a reads for them. The slice dst must be at least as long as src.
+func (a Arithmetic) Widen(dst []float32, src []float16.Float16) {
 	if len(src) == 0 {
 		return
 	}
-	widenAtLevel(active, dst[:len(src)], src)
-}
-
-func widenPortable(dst []float32, src []float16.Float16) {
-	for i, h := range src {
-		dst[i] = widenHalf(h)
-	}
-}
-
-// WidenExact converts the fp16 values in src to fp32 operands of operations other than
-// multiply-accumulates. NaN becomes +Inf. All other values, including subnormal ones, keep their
-// value, as measured on silicon. The slice dst must be at least as long as src.
-func WidenExact(dst []float32, src []float16.Float16) {
-	if len(src) == 0 {
+	dst = dst[:len(src)]
+	widenAtLevel(active, dst, src)
+	if a.KeepsInfinity {
 		return
 	}
-	widenExactAtLevel(active, dst[:len(src)], src)
-}
-
-func widenExactPortable(dst []float32, src []float16.Float16) {
 	for i, h := range src {
-		if dst[i] = h.Float32(); h.IsNaN() {
-			dst[i] = float32(inf)
+		if h&halfInf == halfInf {
+			dst[i] = a.widenHalf(h)
 		}
 	}
 }
 
-// widenHalf converts a single value as [Widen] does.
-func widenHalf(h float16.Float16) float32 {
-	sign, abs := uint32(h&halfSign)<<16, uint32(h&^halfSign)
-	switch {
-	case abs-1 < halfNormal-1: // a denormal; 0 - 1 is large
-		return 0
-	case abs == 0:
-		return math.Float32frombits(sign)
-	case abs > halfInf:
-		return float32(inf)
-	case abs == halfInf:
-		return math.Float32frombits(sign | 0xff<<23)
+// Widen converts the fp16 values in src to fp32 as [H13] reads operands.
+func Widen(dst []float32, src []float16.Float16) { H13.Widen(dst, src) }
+
+// widenHalf converts a single value as [Arithmetic.Widen] does.
+func (a Arithmetic) widenHalf(h float16.Float16) float32 {
+	if h&halfInf != halfInf {
+		return h.Float32()
 	}
+	if a.KeepsInfinity {
+		return widenInfinity(h)
+	}
+	sign, abs := uint32(h&halfSign)<<16, uint32(h&^halfSign)
 	return math.Float32frombits(sign | abs<<13 + (127-15)<<23)
+}
+
+// widenInfinity converts an infinity or a NaN, which becomes +Inf (measured on M1).
+func widenInfinity(h float16.Float16) float32 {
+	if h == halfSign|halfInf {
+		return float32(-inf)
+	}
+	return float32(inf)
+}
+
+// widenPortable converts values as [H13] does.
+func widenPortable(dst []float32, src []float16.Float16) {
+	for i, h := range src {
+		dst[i] = H13.widenHalf(h)
+	}
 }

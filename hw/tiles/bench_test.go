@@ -34,7 +34,7 @@ func BenchmarkConvolution3x3(b *testing.B) {
 	}
 	src, dst := &rows{32, 32, l.source(r).data}, &rows{32, 32, make([]half, 128*32*32)}
 	c := NewConvolution(g)
-	c.Kernel, c.Post = kernel, mac.Post{Scale: 1}
+	c.Kernel, c.Arithmetic, c.Post = kernel, mac.H13, mac.Post{Scale: 1}
 	macs := float64(Plan(g, AllTiles, m1).MACs)
 	for _, workers := range slices.Compact([]int{1, runtime.GOMAXPROCS(0)}) {
 		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {

@@ -35,12 +35,13 @@ type Convolution struct {
 	TileRows         int  // output rows per source tile
 	Kernel           *Kernel
 	Group            int
+	Arithmetic       mac.Arithmetic
 	Post             mac.Post // its Bias is added to the channel's own
 	Needed           *Window  // part of the window that [Convolution.Zeros] counts; nil for all of it
 }
 
 // NewConvolution returns the convolution that computes one group of the task with registers g. The
-// caller must set its fields Kernel, Group and Post.
+// caller must set its fields Kernel, Group, Arithmetic and Post.
 func NewConvolution(g *regs.Groups) Convolution {
 	in, out, cc := g.InShape(), g.OutShape(), g.Common.ConvCfg
 	pixels := max(1, int(cc.Ox()))
@@ -64,11 +65,12 @@ func countStepColumns(cc regs.ConvCfg) int {
 }
 
 const (
-	panelLanes  = 64      // outputs per panel
-	panelFloats = 1 << 20 // most values in a panel: 4 MiB
-	tapFloats   = 1 << 21 // most widened weights at a time: 8 MiB
-	stageHalves = 4 << 20 // most staged source elements at a time: 8 MiB
-	maxBatch    = 4096    // most output channels per pass over a panel
+	panelLanes   = 64      // outputs per panel
+	laneMultiple = 32      // outputs that the kernels of package mac compute at once, at most
+	panelFloats  = 1 << 20 // most values in a panel: 4 MiB
+	tapWeights   = 1 << 20 // most prepared weights at a time: 8 MiB
+	stageHalves  = 4 << 20 // most staged source elements at a time: 8 MiB
+	maxBatch     = 4096    // most output channels per pass over a panel
 )
 
 // Run computes the results of the group from src and writes them to dst, with the given number of
@@ -229,22 +231,25 @@ func (s *stage) gatherRow(dst []float32, scratch, row []float16.Float16, x int) 
 		return
 	}
 	if step == 1 {
-		mac.Widen(dst[lead:lead+inside], row[x:x+inside])
+		s.c.Arithmetic.Widen(dst[lead:lead+inside], row[x:x+inside])
 		return
 	}
 	for i := range inside {
 		scratch[i] = row[x+i*step]
 	}
-	mac.Widen(dst[lead:lead+inside], scratch[:inside])
+	s.c.Arithmetic.Widen(dst[lead:lead+inside], scratch[:inside])
 }
 
-// fillPanel fills the panel for lanes results from first on. Row k of the panel holds the source
-// elements that the k-th weight multiplies.
-func (s *stage) fillPanel(panel []float32, scratch []float16.Float16, lanes, first, channel, channels int) {
+// fillPanel fills the columns of a panel for n results from first on. Row k of the panel, which has the
+// given number of lanes, holds the source elements that the k-th weight multiplies. Lanes beyond n are
+// 0.
+func (s *stage) fillPanel(panel []float32, scratch []float16.Float16, lanes, n, first, channel, channels int) {
 	k := 0
 	for ch := channel; ch < channel+channels; ch++ {
 		for _, t := range s.order {
-			s.gatherInputs(panel[k*lanes:(k+1)*lanes], scratch, ch, t.y, t.x, first)
+			row := panel[k*lanes:][:lanes]
+			s.gatherInputs(row[:n], scratch, ch, t.y, t.x, first)
+			clear(row[n:])
 			k++
 		}
 	}
@@ -267,31 +272,33 @@ func (s *stage) writeRows(dst Sink, out []float16.Float16, channel, first int) {
 	}
 }
 
-// newPost returns the post-processing of one output channel, with its bias.
-func (s *stage) newPost(channel int) mac.Post {
+// newPost returns the value at which the sums of an output channel start, which is its bias, and the
+// post-processing of its sums.
+func (s *stage) newPost(channel int) (start float32, post mac.Post) {
 	p := s.c.Post
 	p.Bias += s.c.Kernel.Bias(s.c.Group, channel, s.pixel).Float32()
-	return p
+	return p.Start()
 }
 
 // panelWidth returns how many results a panel should hold if each of the given number of outputs is
-// a sum of taps products.
+// a sum of taps products. It is a multiple of laneMultiple unless the sums are very long, because
+// package mac computes other results more slowly than results that nobody needs.
 func panelWidth(taps, outputs int) int {
 	lanes := panelLanes
 	for lanes > 1 && lanes*taps > panelFloats {
 		lanes /= 2
 	}
-	return min(lanes, outputs)
+	return min(lanes, (outputs+laneMultiple-1)/laneMultiple*laneMultiple)
 }
 
-// widenTaps converts the weights of output channels first to first+n-1 to fp32 in dst.
-func (s *stage) widenTaps(dst []float32, first, n, workers int) {
+// fillTaps sets the vectors of taps to the weights of output channels first, first+1 and so on.
+func (s *stage) fillTaps(taps *mac.Taps, first, n, workers int) {
 	c, k := s.c, s.c.countTaps()
 	forEachParallel(n, workers, func(next func() (int, bool)) {
-		half := make([]float16.Float16, k)
+		half, wide := make([]float16.Float16, k), make([]float32, k)
 		for i, ok := next(); ok; i, ok = next() {
 			c.Kernel.Taps(half, c.Group, first+i, s.pixel)
-			mac.Widen(dst[i*k:(i+1)*k], half)
+			taps.SetHalves(i, half, wide, c.Arithmetic)
 		}
 	})
 }
@@ -303,8 +310,9 @@ func (s *stage) reducePixels(dst Sink, workers int) {
 	pixels := s.rows * c.Wout
 	lanes := panelWidth(k, pixels)
 	blocks := (pixels + lanes - 1) / lanes
-	batch := min(c.Cout, max(1, tapFloats/k), maxBatch)
-	taps := make([]float32, batch*k)
+	batch := min(c.Cout, max(1, tapWeights/k), maxBatch)
+	taps := mac.NewTaps(batch, k)
+	start, posts := make([]float32, batch), make([]mac.Post, batch)
 	type room struct {
 		panel, acc []float32
 		half       []float16.Float16
@@ -314,7 +322,11 @@ func (s *stage) reducePixels(dst Sink, workers int) {
 	}}
 	for first := 0; first < c.Cout; first += batch {
 		n := min(batch, c.Cout-first)
-		s.widenTaps(taps[:n*k], first, n, workers)
+		taps.Resize(n, k)
+		s.fillTaps(taps, first, n, workers)
+		for i := range n {
+			start[i], posts[i] = s.newPost(first + i)
+		}
 		forEachParallel(blocks, workers, func(next func() (int, bool)) {
 			r := rooms.Get().(*room)
 			defer rooms.Put(r)
@@ -322,11 +334,10 @@ func (s *stage) reducePixels(dst Sink, workers int) {
 			for b, ok := next(); ok; b, ok = next() {
 				p := b * lanes
 				m := min(lanes, pixels-p)
-				s.fillPanel(panel[:k*m], half, m, p, 0, c.Cin)
-				mac.ReduceMany(acc[:n*m], panel[:k*m], taps[:n*k], m, c.Post.Port)
+				s.fillPanel(panel, half, lanes, m, p, 0, c.Cin)
+				c.Arithmetic.Reduce(acc[:n*lanes], panel, lanes, taps, mac.Start{PerVector: start[:n]})
 				for i := range n {
-					post := s.newPost(first + i)
-					post.Apply(half[:m], acc[i*m:(i+1)*m])
+					posts[i].Apply(half[:m], acc[i*lanes:][:m])
 					s.writeRows(dst, half[:m], first+i, p)
 				}
 			}
@@ -339,13 +350,13 @@ func (s *stage) reducePixels(dst Sink, workers int) {
 func (s *stage) reduceChannels(dst Sink, workers int) {
 	c, k := s.c, s.c.countTaps()
 	pixels := s.rows * c.Wout
-	taps := make([]float32, pixels*k)
+	taps := mac.NewTaps(pixels, k)
 	{
 		column := make([]float32, k)
 		scratch := make([]float16.Float16, 1)
 		for p := range pixels {
-			s.fillPanel(column, scratch, 1, p, 0, c.Cin)
-			copy(taps[p*k:], column)
+			s.fillPanel(column, scratch, 1, 1, p, 0, c.Cin)
+			taps.Set(p, column)
 		}
 	}
 	lanes := panelWidth(k, c.Cout)
@@ -353,6 +364,7 @@ func (s *stage) reduceChannels(dst Sink, workers int) {
 	forEachParallel(blocks, workers, func(next func() (int, bool)) {
 		panel := make([]float32, k*lanes)
 		acc := make([]float32, pixels*lanes)
+		start, posts := make([]float32, lanes), make([]mac.Post, lanes)
 		half, wide := make([]float16.Float16, k), make([]float32, k)
 		out := make([]float16.Float16, 1)
 		for b, ok := next(); ok; b, ok = next() {
@@ -360,16 +372,18 @@ func (s *stage) reduceChannels(dst Sink, workers int) {
 			m := min(lanes, c.Cout-ch)
 			for l := range m {
 				c.Kernel.Taps(half, c.Group, ch+l, s.pixel)
-				mac.Widen(wide, half)
+				c.Arithmetic.Widen(wide, half)
 				for i, w := range wide {
-					panel[i*m+l] = w
+					panel[i*lanes+l] = w
 				}
 			}
-			mac.ReduceMany(acc[:pixels*m], panel[:k*m], taps, m, c.Post.Port)
 			for l := range m {
-				post := s.newPost(ch + l)
+				start[l], posts[l] = s.newPost(ch + l)
+			}
+			c.Arithmetic.Reduce(acc, panel, lanes, taps, mac.Start{PerLane: start})
+			for l := range m {
 				for p := range pixels {
-					post.Apply(out, acc[p*m+l:p*m+l+1])
+					posts[l].Apply(out, acc[p*lanes+l:][:1])
 					s.writeRows(dst, out, ch+l, p)
 				}
 			}
@@ -389,13 +403,13 @@ func (s *stage) reduceUnicast(dst Sink, workers int) {
 		plane := make([]float32, p.size+outputs)
 		acc := make([]float32, outputs)
 		half := make([]float16.Float16, max(outputs, len(s.order), c.Win))
-		taps := make([]float32, len(s.order))
+		wide, taps := make([]float32, len(s.order)), mac.NewTaps(1, len(s.order))
 		for ch, ok := next(); ok; ch, ok = next() {
-			c.Kernel.Taps(half[:len(taps)], c.Group, ch, s.pixel)
-			mac.Widen(taps, half[:len(taps)])
+			c.Kernel.Taps(half[:len(wide)], c.Group, ch, s.pixel)
+			taps.SetHalves(0, half, wide, c.Arithmetic)
 			p.fillPlanes(s, plane, half, ch)
-			mac.ReduceRows(acc, plane, p.at, taps, c.Post.Port)
-			post := s.newPost(ch)
+			start, post := s.newPost(ch)
+			c.Arithmetic.ReduceRows(acc, plane, p.at, taps, start)
 			post.Apply(half, acc)
 			for y := range s.rows {
 				s.writeRows(dst, half[y*p.width:][:c.Wout], ch, y*c.Wout)

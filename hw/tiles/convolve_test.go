@@ -63,9 +63,8 @@ func (t *tensor) once() error {
 
 // reference is one output: the operands by the definition of a convolution, in the order
 // of the stream, through the arithmetic of mac.
-func (l *layer) reference(order []place, src *tensor, group, channel, y, x int, post mac.Post) half {
+func (l *layer) reference(order []place, src *tensor, group, channel, y, x int, rule mac.Arithmetic, post mac.Post) half {
 	step, pixel := x/l.ox, x%l.ox
-	a, w, acc := make([]float32, len(order)), make([]float32, len(order)), make([]float32, 1)
 	operands := make([]half, len(order))
 	for i, p := range order {
 		c, iy, ix := p.channel, y*l.sy+p.y-l.py, step*l.sx*l.ox+p.x-l.px
@@ -77,12 +76,15 @@ func (l *layer) reference(order []place, src *tensor, group, channel, y, x int, 
 		}
 	}
 	n := group*l.cout + channel
-	mac.Widen(a, operands)
-	mac.Widen(w, l.kernels[n][pixel])
-	mac.Reduce(acc, a, w, post.Port)
 	if l.biases != nil {
 		post.Bias += l.biases[n].Float32()
 	}
+	start, post := post.Start()
+	acc := make([]float32, 1)
+	wide, taps := make([]float32, len(order)), make([]float32, len(order))
+	rule.Widen(wide, operands)
+	rule.Widen(taps, l.kernels[n][pixel])
+	rule.Reduce(acc, wide, 1, mac.TapsOf(len(order), taps), mac.Start{PerVector: []float32{start}})
 	var out [1]half
 	post.Apply(out[:], acc)
 	return out[0]
@@ -182,7 +184,8 @@ func TestConvolutionAgainstDefinition(t *testing.T) {
 	for i := range cases {
 		l := randomLayer(r)
 		l.randomize(r)
-		post := mac.Post{Scale: 1, Port: mac.Port(r.IntN(2)), ReLU: r.IntN(3) == 0}
+		post := mac.Post{Scale: 1, ReLU: r.IntN(3) == 0}
+		rule := []mac.Arithmetic{mac.H13, mac.Later, {KeepsInfinity: true, FullRange: true}}[r.IntN(3)]
 		if r.IntN(3) == 0 {
 			post.Scale, post.Bias = 0.5, 0.25
 		}
@@ -195,7 +198,7 @@ func TestConvolutionAgainstDefinition(t *testing.T) {
 		for group := range l.groups {
 			src := l.source(r)
 			c := NewConvolution(g)
-			c.Kernel, c.Group, c.Post = kernel, group, post
+			c.Kernel, c.Group, c.Arithmetic, c.Post = kernel, group, rule, post
 			dst := newTensor(l.cout, l.hout, l.wout)
 			c.Run(dst, src, 1)
 			if err := dst.once(); err != nil {
@@ -203,7 +206,7 @@ func TestConvolutionAgainstDefinition(t *testing.T) {
 			}
 			for at, got := range dst.data {
 				ch, y, x := at/(l.hout*l.wout), at/l.wout%l.hout, at%l.wout
-				if want := l.reference(order, src, group, ch, y, x, post); got != want {
+				if want := l.reference(order, src, group, ch, y, x, rule, post); got != want {
 					l.weights, l.kernels, l.biases = nil, nil, nil
 					t.Fatalf("case %d, group %d, output (%d, %d, %d): %#04x, want %#04x\n%+v", i, group, ch, y, x, uint16(got), uint16(want), l)
 				}
@@ -283,7 +286,7 @@ func TestHugeReduction(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := NewConvolution(g)
-		c.Kernel, c.Post = kernel, mac.Post{Scale: 1, Port: mac.PortFull}
+		c.Kernel, c.Arithmetic, c.Post = kernel, mac.H13, mac.Post{Scale: 1}
 		dst := newTensor(2, 1, pixels)
 		c.Run(dst, src, 2)
 		for i, got := range dst.data {

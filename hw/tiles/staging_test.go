@@ -37,7 +37,7 @@ func (l *layer) convolution(t *testing.T) Convolution {
 		t.Fatal(err)
 	}
 	c := NewConvolution(g)
-	c.Kernel, c.Post = kernel, mac.Post{Scale: 1}
+	c.Kernel, c.Arithmetic, c.Post = kernel, mac.H13, mac.Post{Scale: 1}
 	return c
 }
 
@@ -100,10 +100,10 @@ func TestStagedTilesFit(t *testing.T) {
 	}
 }
 
-// Panels are as wide as their limit lets them be, and never wider than the outputs.
+// Panels are as wide as their limit lets them be, and no wider than the outputs fill.
 func TestPanelsFit(t *testing.T) {
 	for _, tc := range []struct{ taps, outputs, want int }{
-		{1, 1000, 64}, {1, 20, 20}, {1 << 14, 1000, 64}, {1<<14 + 1, 1000, 32}, {1 << 19, 1000, 2},
+		{1, 1000, 64}, {1, 20, 32}, {1, 33, 64}, {1 << 14, 1000, 64}, {1<<14 + 1, 1000, 32}, {1 << 19, 1000, 2},
 		{1 << 20, 1000, 1}, {1 << 22, 1000, 1},
 	} {
 		if got := panelWidth(tc.taps, tc.outputs); got != tc.want {

@@ -25,7 +25,7 @@ func PassThrough(dst Sink, src Source, s regs.Shape, post mac.Post, workers int)
 						}
 					}
 				} else {
-					mac.WidenExact(acc, row)
+					mac.Widen(acc, row)
 					post.Apply(row, acc)
 				}
 				dst.SetRow(row, c, y, 0)
@@ -44,7 +44,7 @@ func ChannelMaximum(dst Sink, src Source, s regs.Shape, channels int, post mac.P
 	for y := range s.Height {
 		for c := range channels {
 			src.Row(row, c, y)
-			mac.WidenExact(next, row)
+			mac.Widen(next, row)
 			for i, v := range next {
 				if c == 0 || v > acc[i] {
 					acc[i] = v
@@ -65,8 +65,8 @@ func ChannelProduct(dst Sink, src Source, s regs.Shape, post mac.Post) {
 		for y := range s.Height {
 			src.Row(a, 2*c, y)
 			src.Row(b, 2*c+1, y)
-			mac.WidenExact(acc, a)
-			mac.WidenExact(second, b)
+			mac.Widen(acc, a)
+			mac.Widen(second, b)
 			for i := range acc {
 				v := float32(acc[i] * second[i])
 				if v != v {
@@ -83,7 +83,9 @@ func ChannelProduct(dst Sink, src Source, s regs.Shape, post mac.Post) {
 // ChannelSum computes the sum over channels 0 to channels-1 of src for each pixel, applies post,
 // and stores the results in channel 0 of dst, which has shape s. The sum is computed as a
 // multiply-accumulate with all weights equal to one.
-func ChannelSum(dst Sink, src Source, s regs.Shape, channels int, post mac.Post) {
+func ChannelSum(dst Sink, src Source, s regs.Shape, channels int, arithmetic mac.Arithmetic, post mac.Post) {
+	bias, post := post.Start()
+	start := mac.Start{PerVector: []float32{bias}}
 	row := make([]float16.Float16, s.Width)
 	lanes := panelWidth(channels, s.Width)
 	panel := make([]float32, channels*lanes)
@@ -92,15 +94,18 @@ func ChannelSum(dst Sink, src Source, s regs.Shape, channels int, post mac.Post)
 	for i := range ones {
 		ones[i] = 1
 	}
+	taps := mac.NewTaps(1, channels)
+	taps.Set(0, ones)
 	out := make([]float16.Float16, lanes)
 	for y := range s.Height {
 		for x := 0; x < s.Width; x += lanes {
 			n := min(lanes, s.Width-x)
 			for c := range channels {
 				src.Row(row[:x+n], c, y)
-				mac.Widen(panel[c*n:(c+1)*n], row[x:x+n])
+				arithmetic.Widen(panel[c*lanes:][:n], row[x:x+n])
+				clear(panel[c*lanes+n : (c+1)*lanes])
 			}
-			mac.Reduce(acc[:n], panel[:channels*n], ones, post.Port)
+			arithmetic.Reduce(acc, panel, lanes, taps, start)
 			post.Apply(out[:n], acc[:n])
 			dst.SetRow(out[:n], 0, y, x)
 		}

@@ -26,7 +26,7 @@ func TestPassThroughCopiesBits(t *testing.T) {
 	src, s := everyHalf()
 	for _, workers := range []int{1, 3} {
 		dst := newTensor(4, 128, 128)
-		PassThrough(dst, src, s, mac.Post{Scale: 1, Port: mac.PortFull}, workers)
+		PassThrough(dst, src, s, mac.Post{Scale: 1}, workers)
 		if err := dst.once(); err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func TestPassThroughCopiesBits(t *testing.T) {
 func TestPassThroughReLU(t *testing.T) {
 	src, s := everyHalf()
 	dst := newTensor(4, 128, 128)
-	PassThrough(dst, src, s, mac.Post{Scale: 1, ReLU: true, Port: mac.PortFull}, 2)
+	PassThrough(dst, src, s, mac.Post{Scale: 1, ReLU: true}, 2)
 	for i, got := range dst.data {
 		want := half(i)
 		switch {
@@ -64,7 +64,7 @@ func TestPassThroughScalesAndAdds(t *testing.T) {
 	src := newTensor(1, 1, 5)
 	copy(src.data, []half{0x3c00, 0xc000, 0x0001, 0x7bff, 0x7e00}) // 1, -2, 2^-24, 65504, NaN
 	dst := newTensor(1, 1, 5)
-	PassThrough(dst, src, regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: 5}, mac.Post{Scale: 2, Bias: 1, Port: mac.PortFull}, 1)
+	PassThrough(dst, src, regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: 5}, mac.Post{Scale: 2, Bias: 1}, 1)
 	want := []half{0x4200, 0xc200, 0x3c00, 0x7c00, 0x7c00}
 	if d := cmp.Diff(want, dst.data); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -77,7 +77,7 @@ func TestPassThroughTable(t *testing.T) {
 	for _, a := range mac.Activations() {
 		table := mac.TableOf(a)
 		dst := newTensor(4, 128, 128)
-		PassThrough(dst, src, s, mac.Post{Scale: 1, Table: table, Port: mac.PortFull}, 2)
+		PassThrough(dst, src, s, mac.Post{Scale: 1, Table: table}, 2)
 		for i, got := range dst.data {
 			v := half(i).Float32()
 			if half(i).IsNaN() {
@@ -98,7 +98,7 @@ func TestChannelMaximum(t *testing.T) {
 		0x3800, 0xfc00, 0x0001, 0x7bff, // 0.5, -Inf, 2^-24, 65504
 	})
 	dst := newTensor(1, 2, 2)
-	ChannelMaximum(dst, src, regs.Shape{Groups: 1, Channels: 1, Height: 2, Width: 2}, 3, mac.Post{Scale: 1, Port: mac.PortFull})
+	ChannelMaximum(dst, src, regs.Shape{Groups: 1, Channels: 1, Height: 2, Width: 2}, 3, mac.Post{Scale: 1})
 	if d := cmp.Diff([]half{0x4000, 0xbc00, 0x0001, 0x7c00}, dst.data); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
@@ -121,7 +121,7 @@ func TestChannelSum(t *testing.T) {
 				ones[i] = 0x3c00
 			}
 			dst := newTensor(1, 3, width)
-			ChannelSum(dst, src, regs.Shape{Groups: 1, Channels: 1, Height: 3, Width: width}, channels, mac.Post{Scale: 1, Port: mac.PortCeiling})
+			ChannelSum(dst, src, regs.Shape{Groups: 1, Channels: 1, Height: 3, Width: width}, channels, mac.H13, mac.Post{Scale: 1})
 			if err := dst.once(); err != nil {
 				t.Fatal(err)
 			}
@@ -146,7 +146,7 @@ func TestChannelSumProbe(t *testing.T) {
 		src.data[1+i] = 0x3c00
 	}
 	dst := newTensor(1, 1, 1)
-	ChannelSum(dst, src, regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: 1}, 1025, mac.Post{Scale: 1})
+	ChannelSum(dst, src, regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: 1}, 1025, mac.H13, mac.Post{Scale: 1})
 	if want := float16.Fromfloat32(5116); dst.data[0] != want {
 		t.Errorf("%v, want %v", dst.data[0], want)
 	}

@@ -1,0 +1,186 @@
+//go:build amd64 && !purego
+
+package mac
+
+import "math"
+
+const (
+	// blockVectors is the number of vectors that a kernel multiplies with a strip of a panel at once.
+	blockVectors = 4
+
+	// blockTaps is the number of taps that all strips of a panel are multiplied with before the next
+	// taps. Their weights, 16 KB, then stay in the first-level cache, and the rows of the panel in the
+	// second-level one.
+	blockTaps = 512
+
+	// rowLanes is the number of outputs of the kernels that take rows at any places.
+	rowLanes = 64
+)
+
+// A block is what a kernel multiplies at once: some vectors with a strip of a panel, lanes wide. The
+// assembly reads it.
+type block struct {
+	acc    [blockVectors]*float32 // integer sums, in units
+	taps   [blockVectors]*weight
+	panel  *float32
+	stride uintptr // bytes from a row of the panel to the next
+	k      int     // number of taps, not 0
+	flush  int     // number of taps after which fused sums are added to acc
+}
+
+// A rowBlock is what a kernel for rows multiplies at once: one vector with rowLanes outputs. The
+// assembly reads it.
+type rowBlock struct {
+	acc   *float32 // integer sums, in units
+	taps  *weight
+	plane *float32
+	at    *int // first operand of each row
+	k     int  // number of taps, not 0
+	flush int
+}
+
+// reduceAtLevel computes [Arithmetic.Reduce] with the kernels of level lv. Vectors that permit the same
+// form are computed four at a time.
+func (a Arithmetic) reduceAtLevel(lv level, acc, panel []float32, lanes int, taps *Taps, start *Start) {
+	k := taps.k
+	if lv == portable || k == 0 || lanes < stripLanes(lv) {
+		a.reducePanelPortable(acc, panel, lanes, taps, start)
+		return
+	}
+	x := newExtremes(findExtremesAtLevel(lv, panel))
+	var rows []float32          // the largest operand for each tap, once it is needed
+	var group [blockVectors]int // vectors that wait for the others of their block
+	waiting, groupForm, groupFlush := 0, fused, k
+	for m := range taps.vectors {
+		v := &taps.vectors[m]
+		sums := acc[m*lanes:][:lanes]
+		f, flush := a.formOf(x, v, k, start.largest(m))
+		if f == ordered {
+			if rows == nil {
+				rows = findRowMaxima(lv, panel, k)
+			}
+			f, flush = a.formOfRows(rows, taps.vector(m), start.largest(m))
+		}
+		if f == ordered {
+			a.reduceOrdered(sums, panel, lanes, taps, m, start)
+			continue
+		}
+		if len(v.rows) > 0 && lanes >= rowLanes {
+			start.fill(sums, m)
+			reduceSparse(lv, sums, panel, lanes, v, f, flush)
+			continue
+		}
+		// A block has the most careful form of its vectors.
+		groupForm, groupFlush = min(groupForm, f), min(groupFlush, flush)
+		group[waiting] = m
+		if waiting++; waiting == blockVectors {
+			reduceBlock(lv, acc, panel, lanes, taps, group[:], start, groupForm, groupFlush)
+			waiting, groupForm, groupFlush = 0, fused, k
+		}
+	}
+	if waiting > 0 {
+		reduceBlock(lv, acc, panel, lanes, taps, group[:waiting], start, groupForm, groupFlush)
+	}
+}
+
+// findRowMaxima returns the largest magnitude of an operand in each of the k rows of a panel.
+func findRowMaxima(lv level, panel []float32, k int) []float32 {
+	rows := make([]float32, k)
+	lanes := len(panel) / k
+	for i := range rows {
+		largest, _ := findExtremesAtLevel(lv, panel[i*lanes:][:lanes])
+		rows[i] = math.Float32frombits(largest)
+	}
+	return rows
+}
+
+// reduceBlock computes the sums of up to blockVectors vectors with the given form.
+func reduceBlock(lv level, acc, panel []float32, lanes int, taps *Taps, vectors []int, start *Start, f form, flush int) {
+	width := stripLanes(lv)
+	whole := lanes - lanes%width
+	for _, m := range vectors {
+		sums := acc[m*lanes:][:lanes]
+		start.fill(sums[:whole], m)
+		// The columns that fill no strip are left to portable code: callers that want speed fill strips.
+		if whole < lanes {
+			rest := start.lanesFrom(whole)
+			reduceUnordered(sums[whole:], panel[whole:], lanes, taps, m, &rest)
+		}
+	}
+	if whole == 0 {
+		return
+	}
+	var spare [blockVectors * maxStripLanes]float32 // sums of absent vectors
+	for first := 0; first < taps.k; first += blockTaps {
+		b := block{stride: uintptr(lanes) * 4, k: min(blockTaps, taps.k-first), flush: flush}
+		for i := range b.taps {
+			b.taps[i] = &taps.vector(vectors[min(i, len(vectors)-1)])[first]
+		}
+		for l := 0; l < whole; l += width {
+			for i := range b.acc {
+				if i < len(vectors) {
+					b.acc[i] = &acc[vectors[i]*lanes+l]
+				} else {
+					b.acc[i] = &spare[i*width]
+				}
+			}
+			b.panel = &panel[first*lanes+l]
+			addBlock(lv, &b, f)
+		}
+	}
+	for _, m := range vectors {
+		finishAtLevel(lv, acc[m*lanes:][:whole])
+	}
+}
+
+// reduceSparse is like reduceBlock, for a single vector with many zeros and at least rowLanes lanes.
+func reduceSparse(lv level, acc, panel []float32, lanes int, v *vector, f form, flush int) {
+	at := make([]int, len(v.rows))
+	for i, row := range v.rows {
+		at[i] = row * lanes
+	}
+	addRows(lv, acc, panel, at, v.nonzero, f, flush)
+	finishAtLevel(lv, acc)
+}
+
+// addRows adds the products of the taps and the rows that start at the elements at of plane to the
+// integer sums acc, of which there are at least rowLanes.
+func addRows(lv level, acc, plane []float32, at []int, taps []weight, f form, flush int) {
+	l := 0
+	for ; l+rowLanes <= len(acc); l += rowLanes {
+		addRowBlock(lv, &rowBlock{&acc[l], &taps[0], &plane[l], &at[0], len(at), flush}, f)
+	}
+	if l == len(acc) {
+		return
+	}
+	// The last block overlaps the one before, whose sums are kept.
+	var last [rowLanes]float32
+	from := len(acc) - rowLanes
+	copy(last[l-from:], acc[l:])
+	addRowBlock(lv, &rowBlock{&last[0], &taps[0], &plane[from], &at[0], len(at), flush}, f)
+	copy(acc[l:], last[l-from:])
+}
+
+// reduceRowsAtLevel computes [Arithmetic.ReduceRows] with the kernels of level lv.
+func (a Arithmetic) reduceRowsAtLevel(lv level, acc, plane []float32, at []int, taps *Taps, start float32) {
+	v := &taps.vectors[0]
+	if lv == portable || len(acc) < rowLanes || taps.k == 0 {
+		a.reduceRowsPacked(lv, acc, plane, at, taps, start)
+		return
+	}
+	f, flush := a.formOf(newExtremes(findExtremesAtLevel(lv, plane)), v, taps.k, max(start, -start))
+	if f == ordered {
+		a.reduceRowsPacked(lv, acc, plane, at, taps, start)
+		return
+	}
+	(&Start{PerVector: []float32{start}}).fill(acc, 0)
+	addRows(lv, acc, plane, at, taps.vector(0), f, flush)
+	finishAtLevel(lv, acc)
+}
+
+// finishPortable converts integer sums to fp32, as roundToOdd does.
+func finishPortable(acc []float32) {
+	for i, v := range acc {
+		acc[i] = roundToOdd(int64(int32(math.Float32bits(v))))
+	}
+}

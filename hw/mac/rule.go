@@ -1,0 +1,189 @@
+package mac
+
+import (
+	"math"
+
+	"github.com/x448/float16"
+)
+
+// An Arithmetic holds the properties of the multiply-accumulate in which tasks or generations of the
+// engine differ. Everything else is the same on all of them: the checksums of M1 to M6 agree.
+type Arithmetic struct {
+	// KeepsInfinity says that an operand whose exponent field is 31 is an infinity, and +Inf if it is
+	// a NaN (measured on M1). Otherwise it is an ordinary number: 0x7c00 is 65536 and 0x7fff is 131008
+	// (measured on M4 and M6).
+	KeepsInfinity bool
+
+	// CoarseSums says that terms of 4096 and more lose bits when they are added: see addTerm
+	// (measured on M1). M4 and M6 add them exactly (measured).
+	CoarseSums bool
+
+	// FullRange says that sums have no limit. Tasks with a single product per result pass values up
+	// to 65504 (measured on M1 with a 1x1 convolution of one channel). All other sums become infinite
+	// at 32768.
+	FullRange bool
+}
+
+// H13 is the arithmetic of the A14 and the M1 family, and Later that of M4 and M6. The generations
+// between were not asked for these two properties.
+var (
+	H13   = Arithmetic{KeepsInfinity: true, CoarseSums: true}
+	Later = Arithmetic{}
+)
+
+const (
+	// fraction is the number of bits behind the binary point of terms and accumulators. An integer
+	// named units below counts 2^-fraction (from checksums: 2^-15 and 2^-17 contradict them).
+	fraction = 16
+
+	// minExponents is the smallest sum of two operands' exponents whose product is not dropped (from
+	// checksums: -15 and -17 contradict them).
+	minExponents = -16
+
+	// minExponent is the exponent of denormal operands, which are neither normalised nor replaced by
+	// zero before the product is dropped or kept (from checksums).
+	minExponent = -14
+
+	// limitUnits is the first magnitude that an accumulator cannot hold, 32768 (measured on M4 and M6;
+	// M1 agrees to a result of 32752). It is 2^31 units.
+	limitUnits = 1 << 31
+
+	// A tile is a group of consecutive taps. Only CoarseSums depends on it (inferred from the probes of
+	// M1 in the tests).
+	tileTaps = 4
+
+	// coarseUnits is the magnitude from which terms lose bits if CoarseSums is set, 4096.
+	coarseUnits = 4096 << fraction
+)
+
+// term returns the product of two operands as the accumulator receives it: 0 if the operands'
+// exponents are too small together, and otherwise the product rounded to a multiple of 2^-16, ties
+// away from zero. Finite operands must be values of fp16, or of [Arithmetic.Widen].
+func term(x, w float32) (units int64) {
+	if exponent(x)+exponent(w) < minExponents {
+		return 0
+	}
+	// The product of two 11-bit significands is exact in float32, and so is its scaling.
+	return roundAway(float64(float32(x*w)) * (1 << fraction))
+}
+
+// exponent returns the exponent of an fp16 value v, which is at least minExponent.
+func exponent(v float32) int {
+	return max(int(math.Float32bits(v)>>23&0xff)-127, minExponent)
+}
+
+// roundAway returns v rounded to an integer, ties away from zero. The magnitude of v must be below
+// 2^52.
+func roundAway(v float64) int64 { return int64(v + math.Copysign(0.5, v)) }
+
+// An accumulator adds the terms of one result in the order of the taps.
+type accumulator struct {
+	sum      int64 // of all tiles before the current one, with the start value
+	tile     int64 // sum of the current tile
+	taps     int   // number of terms in the current tile
+	infinity float32
+}
+
+// start sets the accumulator to its first value: a bias rounded to a multiple of 2^-16, ties away from
+// zero (measured on M6). An infinite bias is an infinite term.
+func (a *accumulator) start(bias float32, rule Arithmetic) {
+	*a = accumulator{}
+	if math.IsInf(float64(bias), 0) {
+		a.infinity = bias
+		return
+	}
+	a.sum = roundAway(float64(bias) * (1 << fraction))
+	a.checkLimit(rule)
+}
+
+// add adds the product of x and w. An infinite product makes the sum infinite; two infinities of
+// opposite signs and 0 * inf give +0 (measured on M1).
+func (a *accumulator) add(x, w float32, rule Arithmetic) {
+	var t int64
+	if p := x * w; p-p == 0 {
+		t = term(x, w)
+	} else if p == p {
+		if a.infinity == -p {
+			*a = accumulator{taps: a.taps}
+		} else {
+			a.infinity = p
+		}
+	}
+	a.addTerm(t, rule)
+	a.checkLimit(rule)
+}
+
+// addTerm adds t to the current tile. With CoarseSums, if the tile or the term has a magnitude of 4096
+// or more, both are first rounded to the spacing of fp16 values at the larger one. That ties round away
+// from zero is assumed, because no probe shows it. The first term of a tile is not rounded by itself,
+// and absent terms at the end of the last tile do not take part (assumed).
+func (a *accumulator) addTerm(t int64, rule Arithmetic) {
+	if a.taps == tileTaps {
+		a.sum, a.tile, a.taps = a.sum+a.tile, 0, 0
+	}
+	if larger := max(magnitude(a.tile), magnitude(t)); a.taps > 0 && rule.CoarseSums && larger >= coarseUnits {
+		spacing := math.Ldexp(1, math.Ilogb(float64(larger))-halfExpShift)
+		a.tile = roundAway(float64(a.tile)/spacing) * int64(spacing)
+		t = roundAway(float64(t)/spacing) * int64(spacing)
+	}
+	a.tile += t
+	a.taps++
+}
+
+func magnitude(v int64) int64 { return max(v, -v) }
+
+// checkLimit makes the sum infinite if its magnitude has reached the limit. It stays infinite even if
+// later terms cancel it (measured).
+func (a *accumulator) checkLimit(rule Arithmetic) {
+	if sum := a.sum + a.tile; a.infinity == 0 && !rule.FullRange && magnitude(sum) >= limitUnits {
+		a.infinity = float32(math.Copysign(inf, float64(sum)))
+	}
+}
+
+// value returns the sum, as roundToOdd converts it.
+func (a *accumulator) value() float32 {
+	if a.infinity != 0 {
+		return a.infinity
+	}
+	return roundToOdd(a.sum + a.tile)
+}
+
+// roundToOdd returns a sum in units as fp32. A sum of more than 24 bits loses its last eight, or more if
+// it is beyond the limit, and if these are not all zero, the last bit that stays becomes one. A later
+// rounding to fp16 then gives the same as from the exact sum.
+func roundToOdd(units int64) float32 {
+	const cut = 8 // 31 bits become 23
+	if magnitude(units) >= 1<<24 {
+		bits := cut
+		for magnitude(units)>>bits >= 1<<24 {
+			bits++
+		}
+		kept := units >> bits // toward -infinity
+		if kept<<bits != units {
+			kept |= 1
+		}
+		units = kept << bits
+	}
+	return float32(units) / (1 << fraction)
+}
+
+// Dot returns the sum of x[i]*w[i] as the engine of the M1 computes it; see [Arithmetic.DotBias].
+func Dot(x, w []float16.Float16) float16.Float16 { return H13.Dot(x, w) }
+
+// Dot returns the sum of x[i]*w[i]; see [Arithmetic.DotBias].
+func (a Arithmetic) Dot(x, w []float16.Float16) float16.Float16 { return a.DotBias(0, x, w) }
+
+// DotBias returns bias plus the sum of x[i]*w[i], computed in the order of the slices and rounded to
+// fp16. It follows the definition term by term; [Arithmetic.Reduce] gives the same bits faster.
+// DotBias panics if x and w differ in length.
+func (a Arithmetic) DotBias(bias float32, x, w []float16.Float16) float16.Float16 {
+	if len(x) != len(w) {
+		panic(lengths("Dot", "%d inputs and %d weights; want equal numbers", len(x), len(w)))
+	}
+	var sum accumulator
+	sum.start(bias, a)
+	for i := range x {
+		sum.add(a.widenHalf(x[i]), a.widenHalf(w[i]), a)
+	}
+	return RoundHalf(sum.value())
+}
