@@ -11,10 +11,10 @@ import (
 	ox "anesim/loader/network/onnx/onnxtest"
 )
 
-// A window that stands in the padding alone is a larger one on the engine, and its sums round
-// as those of that one do. Where a layer so differs from itself without the padding, it says so.
+// A window that stands in the padding alone is a larger one on the engine. Its sums are those of the
+// layer without the padding, because zeros change no sum of terms below 4096.
 func TestPaddedByItself(t *testing.T) {
-	run := func(words string) (*anesim.Result, string) {
+	run := func(words string) *anesim.Result {
 		m, err := anesim.Layer("conv", strings.Fields(words)...)
 		if err != nil {
 			t.Fatal(err)
@@ -23,11 +23,11 @@ func TestPaddedByItself(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return res, m.Network().Layers[0].Lower.Caveat()
+		return res
 	}
 	const c, side = 64, 9
-	plain, none := run("cin=64 h=9 w=9 cout=64 k=1")
-	padded, note := run("cin=64 h=9 w=9 cout=64 k=1 pad=1")
+	plain := run("cin=64 h=9 w=9 cout=64 k=1")
+	padded := run("cin=64 h=9 w=9 cout=64 k=1 pad=1")
 	differ := 0
 	for i, v := range plain.Outputs[0].Data {
 		x, y, z := i%side, i/side%side, i/side/side
@@ -35,8 +35,8 @@ func TestPaddedByItself(t *testing.T) {
 			differ++
 		}
 	}
-	if says := strings.Contains(note, "may round differently"); none != "" || says != (differ > 0) {
-		t.Errorf("%d of %d values differ, and the notes are %q and %q", differ, c*side*side, none, note)
+	if differ > 0 {
+		t.Errorf("%d of %d values differ", differ, c*side*side)
 	}
 }
 

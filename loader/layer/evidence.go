@@ -23,7 +23,7 @@ func (l *Layer) Caveat() string {
 	case l.Op == Convolution && l.Dilation > 1:
 		return "no program shows a dilated window: it is lowered as a larger window with zeros between the taps"
 	case l.Op == Convolution && (w.Py >= w.Kh || w.Px >= w.Kw):
-		return "padding as large as the window is lowered as taps of zero weight, whose sums may round differently; the only such program pads with a depthwise task instead"
+		return "padding as large as the window is lowered as taps of zero weight; the only such program pads with a depthwise task instead"
 	case l.Op == Convolution && l.Activation.IsSingleTable():
 		return "the activation table of a convolution is assumed to come before the weights in each lane; programs show only that each lane holds it"
 	case l.Op == ReduceMin:
