@@ -24,8 +24,8 @@ type Term struct {
 }
 
 // A Reduction is a test of how the multiply-accumulate units sum products. They add the terms in
-// order, and do so Repeat times, or once if Repeat is 0. Want is the expected sum after the output
-// port, which turns a magnitude of 32768 or more into infinity.
+// order, and do so Repeat times, or once if Repeat is 0. Want is the expected result. A sum whose
+// magnitude reaches 32768 is infinite.
 type Reduction struct {
 	Repeat int    `json:"repeat,omitempty"`
 	Terms  []Term `json:"terms"`

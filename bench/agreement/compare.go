@@ -173,9 +173,9 @@ func toFloat16(v []float64) []float16.Float16 {
 	return h
 }
 
-// portLimit is the magnitude above which the engine's result port may turn a sum into an
-// infinity: 32768 minus 2% for rounding.
-const portLimit = 32768 * 0.98
+// sumLimit is the magnitude above which the engine's sums may become infinite: 32768 minus 2% for
+// rounding.
+const sumLimit = 32768 * 0.98
 
 // Compare compares results, computed by the engine, with the outputs of n. It returns one line for
 // each output that is missing, has another type or shape, or differs by more than its tolerance.
@@ -211,7 +211,7 @@ func (n *Network) compareOutput(name string, got *Result) string {
 		switch {
 		case g == w, half.Data[i] == g, w != w, math.IsInf(half.Data[i], 0), half.Data[i] != half.Data[i]:
 			d = 0 // fp16 rounding explains g, or does not give a finite number either
-		case math.Abs(w) > portLimit && math.IsInf(g, 0):
+		case math.Abs(w) > sumLimit && math.IsInf(g, 0):
 			d = 0
 		case d != d:
 			d = math.Inf(1)
