@@ -54,7 +54,7 @@ func TestTableBehindMultiplyAccumulate(t *testing.T) {
 	x := [2][4]float32{{1, 2, 3, 4}, {-1, 0, 1, 2}}
 	for c, w := range weights {
 		for i := range 4 {
-			want := sigmoid.Eval(w[0]*x[0][i] + w[1]*x[1][i]).Float32() // exact sums
+			want := sigmoid.Eval(mac.Round(float64(w[0]*x[0][i]+w[1]*x[1][i]), mac.NearestAway)).Float32() // exact sums
 			if got[c][i] != want {
 				t.Errorf("channel %d, pixel %d: %v, want %v", c, i, got[c][i], want)
 			}

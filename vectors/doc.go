@@ -5,6 +5,7 @@
 //	silicon/reduction    taps of one output of the multiply-accumulate units, and its half
 //	silicon/special      infinities, NaN, zeros of both signs, denormals, overflow
 //	silicon/runs         whole programs: inputs and outputs
+//	silicon/tables       the largest errors of activation functions
 //	silicon/costdump     the vendor compiler's own cost columns for one program
 //	synthetic/runs       programs whose outputs were computed by hand
 //	derived/examples     cycles, bytes, counters and checksums, computed by the model

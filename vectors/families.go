@@ -10,7 +10,7 @@ import (
 // Families returns the directories of [FS] that contain cases, such as "silicon/reduction".
 func Families() []string {
 	return []string{
-		"silicon/reduction", "silicon/special", "silicon/runs", "silicon/costdump",
+		"silicon/reduction", "silicon/special", "silicon/runs", "silicon/costdump", "silicon/tables",
 		"synthetic/runs", ExamplesFamily,
 	}
 }

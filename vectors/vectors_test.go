@@ -36,6 +36,7 @@ func TestEveryFileIsACase(t *testing.T) {
 	note(t, loaded, Specials)
 	note(t, loaded, Runs)
 	note(t, loaded, CostDumps)
+	note(t, loaded, TableErrors)
 	note(t, loaded, Examples)
 	err := fs.WalkDir(FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

@@ -4,7 +4,8 @@ import (
 	"math"
 	"sync"
 
-	"anesim/bench/reference"
+	"github.com/x448/float16"
+
 	"anesim/hw/mac"
 )
 
@@ -33,15 +34,18 @@ func EngineFunction(name string, x float64) (y float64, ok bool) {
 		return 0, false
 	}
 	a := tableActivations[name]
-	v := float64(t.Eval(float32(x * float64(a.Prescale().Float32()))).Float32())
+	v := float64(t.Eval(roundLikeEngine(x * float64(a.Prescale().Float32()))).Float32())
 	if scale := float64(a.Rescale().Float32()); scale != 1 {
-		v = reference.RoundHalf(name, v*scale)
+		v = float64(roundLikeEngine(v * scale).Float32())
 	}
 	if math.IsInf(v, 0) && !math.IsInf(x, 0) && x != 0 {
 		return 0, false // beyond fp16: keep the exact value
 	}
 	return v, true
 }
+
+// roundLikeEngine rounds the product v to fp16, ties away from zero.
+func roundLikeEngine(v float64) float16.Float16 { return mac.Round(v, mac.NearestAway) }
 
 // EngineReduce sums products with the precision of the engine, whose sums are multiples of 2^-16; see
 // package mac. For each l it sets acc[l] to the sum of panel[k*len(acc)+l]*taps[k] over all k. Factors

@@ -103,7 +103,7 @@ func TestScaleHalf(t *testing.T) {
 			continue
 		}
 		for n := -20; n <= 20; n++ {
-			if got, want := scaleHalfByPowerOfTwo(h, n), Round(math.Ldexp(float64(h.Float32()), n), NearestEven); got != want {
+			if got, want := scaleHalfByPowerOfTwo(h, n), Round(math.Ldexp(float64(h.Float32()), n), NearestAway); got != want {
 				t.Fatalf("%v * 2^%d = %v, want %v", h, n, got, want)
 			}
 		}

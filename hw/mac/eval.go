@@ -6,26 +6,26 @@ import (
 	"github.com/x448/float16"
 )
 
-// Eval returns the table's value for v, an accumulator after scale and bias. The result is rounded
-// once to fp16, half to even, over the full range of fp16; [Post.Apply] also applies the ceiling of
-// an output port. An input equal to a clamp gives the constant value beyond that clamp. NaN counts
-// as +Inf, as measured on silicon. The model assumes that the engine does not round v to fp16
-// first.
-func (t *Table) Eval(v float32) float16.Float16 {
-	if v != v {
-		v = float32(inf)
+// Eval returns the table's value for x. It defines a table as a function from fp16 to fp16. NaN
+// counts as +Inf, and -0 as +0 (measured: 1/-0 and rsqrt(-0) are +Inf). An input equal to a clamp
+// gives the constant value beyond that clamp.
+//
+// That a table reads fp16 values follows from the largest errors of an M6's exp, which require that
+// the product with the PostScale is rounded first. A table behind a multiply-accumulate is assumed
+// to read the rounded result in the same way.
+func (t *Table) Eval(x float16.Float16) float16.Float16 {
+	v := inf
+	if !x.IsNaN() {
+		v = float64(x.Float32()) + 0 // -0 becomes +0
 	}
 	switch t.mode {
 	case ModeOdd, ModeReciprocal, ModeFraction, ModeInteger:
-		var sign float16.Float16
-		if math.Signbit(float64(v)) && (v != 0 || t.mode != ModeReciprocal) { // measured: 1/-0 is +Inf
-			sign, v = halfSign, -v
-		}
-		h := t.lookUp(v)
-		if h&^halfSign == 0 {
+		if v < 0 {
+			if h := t.lookUp(-v); h&^halfSign != 0 {
+				return h ^ halfSign
+			}
 			return 0
 		}
-		return h ^ sign
 	case ModeSqrt, ModeRsqrt, ModeLog:
 		if v < 0 {
 			return 0 // measured: sqrt(-1), rsqrt(-1) and log(-1) are +0
@@ -34,44 +34,60 @@ func (t *Table) Eval(v float32) float16.Float16 {
 	return t.lookUp(v)
 }
 
-// EvalSlice sets dst[i] to t.Eval(src[i]) for each i below len(src). The slice dst must be at least
-// as long as src.
-func (t *Table) EvalSlice(dst []float16.Float16, src []float32) {
-	if len(src) == 0 {
+// EvalSlice replaces each element of x by the table's value for it.
+func (t *Table) EvalSlice(x []float16.Float16) {
+	results := t.findResults(len(x))
+	if results == nil {
+		for i, h := range x {
+			x[i] = t.Eval(h)
+		}
 		return
 	}
-	row := tableRow{scale: 1, bias: negZero, nan: float32(inf), top: halfMax}
-	evalAtLevel(active, dst[:len(src)], src, t, &row)
-}
-
-// A tableRow holds the operations on a row of accumulators before and after the table.
-type tableRow struct {
-	scale, bias float32
-	nan         float32 // replaces acc*scale if that is NaN
-	top         uint16  // bits of the largest magnitude that stays finite
-}
-
-// negZero is the bias that leaves every value unchanged, including -0.
-var negZero = float32(math.Copysign(0, -1))
-
-// evalPortable applies r and the table t to acc. It defines the results of all levels.
-func evalPortable(dst []float16.Float16, acc []float32, t *Table, r *tableRow) {
-	for i, a := range acc {
-		v := float32(a * r.scale)
-		if v != v {
-			v = r.nan
-		}
-		h := t.Eval(addWithoutNaN(v, r.bias))
-		if uint16(h&^halfSign) > r.top {
-			h = h&halfSign | halfInf
-		}
-		dst[i] = h
+	for i, h := range x {
+		x[i] = results[h]
 	}
+}
+
+// findResults returns the values for all fp16 inputs once enough elements have been evaluated to
+// pay for their computation, and before that nil. The next n elements count as evaluated.
+func (t *Table) findResults(n int) *[1 << 16]float16.Float16 {
+	if r := t.results.Load(); r != nil {
+		return r
+	}
+	if t.evaluated.Add(int64(n)) < 1<<16 {
+		return nil
+	}
+	t.compute.Do(func() {
+		r := new([1 << 16]float16.Float16)
+		for i := range r {
+			r[i] = t.Eval(float16.Float16(i))
+		}
+		t.results.Store(r)
+	})
+	return t.results.Load()
+}
+
+// evalAccumulators sets dst to the table's values for acc*scale + bias. The product and the sum are
+// each rounded to fp16 (measured for the PostScale of exp on M6; AccBias on M6, where inverse adds
+// an epsilon).
+func (t *Table) evalAccumulators(dst []float16.Float16, acc []float32, scale, bias float32) {
+	product := Post{Scale: scale}
+	product.Apply(dst, acc)
+	if bias != 0 {
+		sum := Post{Scale: 1, Bias: bias}
+		var wide [256]float32
+		for d := dst; len(d) > 0; d = d[min(len(d), len(wide)):] {
+			v := wide[:min(len(d), len(wide))]
+			Widen(v, d[:len(v)])
+			sum.Apply(d[:len(v)], v)
+		}
+	}
+	t.EvalSlice(dst)
 }
 
 // lookUp returns the table's value for v after Eval has handled signs: an end value, or a value
 // computed by the table's mode.
-func (t *Table) lookUp(v float32) float16.Float16 {
+func (t *Table) lookUp(v float64) float16.Float16 {
 	if v <= t.clampLow {
 		return t.raw[atBelow]
 	}
@@ -81,13 +97,13 @@ func (t *Table) lookUp(v float32) float16.Float16 {
 
 	switch t.mode {
 	case ModeExponent:
-		n := math.Floor(float64(v))
-		h := t.interpolate(float32(float32(v-float32(n)) * t.unit))
-		return scaleHalfByPowerOfTwo(h, int(min(max(n, -1<<10), 1<<10)))
+		n := math.Floor(v)
+		h := t.interpolateUp(float64((v - n) * t.unit))
+		return scaleHalfByPowerOfTwo(h, int(n))
 	case ModeSqrt, ModeRsqrt:
 		// v = m * 4^half with m in [1/2,2), so that an even power of two falls on the knot for 1
 		// (inferred: 25 of the 33 knots are set, starting at 1/2).
-		m, e := math.Frexp(float64(v))
+		m, e := math.Frexp(v)
 		half := e >> 1
 		if e&1 != 0 {
 			m *= 2
@@ -95,59 +111,82 @@ func (t *Table) lookUp(v float32) float16.Float16 {
 		if t.mode == ModeRsqrt {
 			half = -half
 		}
-		return scaleHalfByPowerOfTwo(t.interpolate(float32(float32(m)*t.unit)), half)
-	case ModeReciprocal:
+		return scaleHalfByPowerOfTwo(t.interpolateUp(m*t.unit), half)
+	case ModeReciprocal, ModeLog:
 		if v == 0 { // a table without a clamp at 0
 			return t.raw[atBelow]
 		}
-		m, e := math.Frexp(float64(v))
-		return scaleHalfByPowerOfTwo(t.interpolate(float32(float32(m)*t.unit)+t.base), -e)
-	case ModeLog:
-		if v == 0 { // a table without a clamp at 0
-			return t.raw[atBelow]
+		m, e := math.Frexp(v)
+		h := t.interpolateUp(float64((m - 0.5) * t.unit))
+		if t.mode == ModeReciprocal {
+			return scaleHalfByPowerOfTwo(h, -e)
 		}
-		// Rounded once, after the sum (assumed).
-		m, e := math.Frexp(float64(v))
-		return roundToHalf(addWithoutNaN(t.interpolateFloat32(float32(float32(m)*t.unit)+t.base), float32(e)))
+		return roundResult(float64(h.Float32()) + float64(e))
 	case ModeFraction:
-		return roundToHalf(float32(v - float32(math.Trunc(float64(v)))))
+		return roundResult(v - math.Trunc(v))
 	case ModeInteger:
-		return roundToHalf(float32(math.Trunc(float64(v))))
+		return roundResult(math.Trunc(v))
 	}
 
-	pos := float32(v * t.unit)
+	pos := float64(v * t.unit)
 	switch {
 	case pos < -t.base:
 		return evalLine(t.lowSlope, v, t.lowIntercept)
-	case pos > segments-t.base:
+	case pos >= segments-t.base:
 		return evalLine(t.highSlope, v, t.highIntercept)
+	case v < 0:
+		return t.interpolateDown(-pos)
 	}
-	return t.interpolate(float32(pos + t.base))
+	return t.interpolateUp(pos + t.base)
 }
 
-// interpolate returns the value at pos steps from the first knot, with pos in [0,32], rounded to
-// fp16. Knots and results are fp16 values (inferred). That nothing in between is rounded to fp16 is
-// assumed.
-//
-// Silicon gives gelu(0) = -0.000543 and swish(0) = -0.001259, but the knots of the known tables
-// hold -0.000754 and -0.001704. No constant offset of the fraction explains this: the two would
-// need 0.00146 and 0.00149 of a step, beyond their error bars, and either changes the worst error
-// of sigmoid to 0.0032 and of tanh to 0.0015, while silicon has 0.0034 and 0.0017, like plain
-// interpolation. Different knots in the measured programs would explain everything.
-func (t *Table) interpolate(pos float32) float16.Float16 {
-	return roundToHalf(t.interpolateFloat32(pos))
-}
-
-// interpolateFloat32 is like interpolate, but does not round the result to fp16.
-func (t *Table) interpolateFloat32(pos float32) float32 {
+// interpolateUp returns the value at pos steps above the first knot, with pos in [0,32). It starts
+// from the lower one of two knots.
+func (t *Table) interpolateUp(pos float64) float16.Float16 {
 	i := min(int(pos), segments-1)
-	f := float32(pos - float32(i))
-	return addWithoutNaN(t.knot[i], multiplyWithoutNaN(f, t.rise[i]))
+	return t.interpolate(i, t.rise[i], pos-float64(i))
 }
 
-// evalLine returns slope*v + intercept, rounded to fp16.
-func evalLine(slope, v, intercept float32) float16.Float16 {
-	return roundToHalf(addWithoutNaN(multiplyWithoutNaN(slope, v), intercept))
+// interpolateDown returns the value at pos steps below the knot for 0, with pos in (0,base]. It
+// starts from the upper one of two knots, which is nearer to 0.
+func (t *Table) interpolateDown(pos float64) float16.Float16 {
+	base := int(t.base)
+	i := min(int(pos), base-1)
+	return t.interpolate(base-i, -t.rise[base-i-1], pos-float64(i))
+}
+
+// interpolate returns the value of the line that starts at a knot and rises by rise per step, at a
+// fraction of a step from the knot. It rounds three times: rise is rounded to fp16, its product
+// with the fraction to 11 significant bits, and the sum to fp16. Starting from the knot that is
+// nearer to 0, this gives the published error of gelu over a million outputs to ten digits on M1,
+// M2 Max, M4, M5 and M6, and all largest errors of nine functions that an M6 printed. A single
+// rounding, another starting knot, or a fraction of 17 bits or fewer does not.
+func (t *Table) interpolate(knot int, rise, fraction float64) float16.Float16 {
+	return roundResult(zeroNaN(t.knot[knot] + roundSignificand(zeroNaN(rise*fraction))))
+}
+
+// evalLine returns slope*v + intercept. The product is rounded to 11 significant bits.
+func evalLine(slope, v, intercept float64) float16.Float16 {
+	return roundResult(zeroNaN(roundSignificand(zeroNaN(slope*v)) + intercept))
+}
+
+// roundResult rounds v to fp16, ties away from zero: first to 11 significant bits and then, below
+// 2^-14, to a multiple of 2^-24. The second step was measured for products of the planar engine and
+// is assumed here.
+func roundResult(v float64) float16.Float16 { return roundToHalf(float32(roundSignificand(v))) }
+
+// roundSignificand rounds v to 11 significant bits, ties away from zero.
+func roundSignificand(v float64) float64 {
+	const unit = 1 << (53 - 11)
+	return math.Float64frombits((math.Float64bits(v) + unit/2) &^ (unit - 1))
+}
+
+// zeroNaN returns v, or 0 if v is NaN.
+func zeroNaN(v float64) float64 {
+	if v != v {
+		return 0
+	}
+	return v
 }
 
 // scaleHalfByPowerOfTwo returns h * 2^n, rounded once.
@@ -158,5 +197,5 @@ func scaleHalfByPowerOfTwo(h float16.Float16, n int) float16.Float16 {
 			return h + float16.Float16(n<<halfExpShift)
 		}
 	}
-	return Round(math.Ldexp(float64(h.Float32()), n), NearestEven)
+	return Round(math.Ldexp(float64(h.Float32()), n), NearestAway)
 }

@@ -103,17 +103,12 @@ func FuzzTable(f *testing.F) {
 		if again := table.Encode(); string(again[:]) != string(b) {
 			t.Error("Encode changes the bytes")
 		}
-		src := []float32{0, negZero, float32(inf), float32(-inf), float32(math.NaN())}
-		for i := range uint16(16) {
-			src = append(src, float16.Float16(input+i*0x3a01).Float32())
-		}
-		for _, v := range src {
-			if table.Eval(v).IsNaN() {
-				t.Errorf("Eval(%v) is NaN", v)
+		for i := range uint16(64) {
+			x := float16.Float16(input + i*0x3a01)
+			if h := table.Eval(x); h.IsNaN() {
+				t.Errorf("the value at %v (%#04x) is NaN", x, uint16(x))
 			}
 		}
-		evalLevels(t, "table", table, src, &tableRow{scale: 1, bias: negZero, nan: float32(inf), top: halfMax})
-		evalLevels(t, "table", table, src, &tableRow{scale: -3, bias: 1, top: halfMax})
 	})
 }
 

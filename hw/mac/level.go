@@ -1,7 +1,7 @@
 package mac
 
-// A level is one implementation of the hot loops: reduction, widening, narrowing and tables. All
-// levels give the same bits.
+// A level is one implementation of the hot loops: reduction, widening and narrowing. All levels give
+// the same bits.
 type level uint8
 
 const (

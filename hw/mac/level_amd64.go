@@ -108,21 +108,6 @@ func narrowAtLevel(lv level, dst []float16.Float16, acc []float32, p *Post) {
 	narrowPortable(dst[n:], acc[n:], p)
 }
 
-func evalAtLevel(lv level, dst []float16.Float16, acc []float32, t *Table, r *tableRow) {
-	n := 0
-	switch {
-	case lv == avx512 && t.mode != ModeFraction && t.mode != ModeInteger:
-		if n = len(acc) &^ 15; n > 0 {
-			evalAVX512(&dst[0], &acc[0], n, t, r)
-		}
-	case lv != portable && t.mode.isStraight():
-		if n = len(acc) &^ 7; n > 0 {
-			evalAVX2(&dst[0], &acc[0], n, t, r)
-		}
-	}
-	evalPortable(dst[n:], acc[n:], t, r)
-}
-
 // addFusedAVX2 adds the products of a block to its sums, in the form fused.
 //
 //go:noescape
@@ -179,15 +164,3 @@ func widenF16C(dst *float32, src *float16.Float16, n int)
 //
 //go:noescape
 func narrowAVX2(dst *float16.Float16, acc *float32, n int, scale, bias, floor float32)
-
-// evalAVX2 is like evalPortable, for n values and a table whose mode is straight. n must be a
-// positive multiple of 8.
-//
-//go:noescape
-func evalAVX2(dst *float16.Float16, acc *float32, n int, t *Table, r *tableRow)
-
-// evalAVX512 is like evalPortable, for n values in every mode except ModeFraction and ModeInteger.
-// n must be a positive multiple of 16.
-//
-//go:noescape
-func evalAVX512(dst *float16.Float16, acc *float32, n int, t *Table, r *tableRow)

@@ -25,7 +25,3 @@ func widenAtLevel(_ level, dst []float32, src []float16.Float16) {
 func narrowAtLevel(_ level, dst []float16.Float16, acc []float32, p *Post) {
 	narrowPortable(dst, acc, p)
 }
-
-func evalAtLevel(_ level, dst []float16.Float16, acc []float32, t *Table, r *tableRow) {
-	evalPortable(dst, acc, t, r)
-}

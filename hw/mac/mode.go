@@ -65,7 +65,7 @@ func (m TableMode) supportsStep(stepLog int) bool {
 
 // stepsToZero returns the number of steps from the first knot to input 0 or, in modes that use the
 // mantissa, to mantissa 0.
-func (m TableMode) stepsToZero() float32 {
+func (m TableMode) stepsToZero() float64 {
 	switch m {
 	case ModePlain:
 		return segments / 2

@@ -64,12 +64,11 @@ func (p *Post) Apply(dst []float16.Float16, acc []float32) {
 		return
 	}
 	dst = dst[:len(acc)]
-	if p.Table == nil {
-		narrowAtLevel(active, dst, acc, p)
+	if p.Table != nil {
+		p.Table.evalAccumulators(dst, acc, p.Scale, p.Bias)
 		return
 	}
-	row := tableRow{scale: p.Scale, bias: p.Bias, top: halfMax}
-	evalAtLevel(active, dst, acc, p.Table, &row)
+	narrowAtLevel(active, dst, acc, p)
 }
 
 // scaleAndBias returns a*Scale + Bias.

@@ -37,7 +37,9 @@ func TestPostApply(t *testing.T) {
 		{"inf - inf", Post{Scale: 1, Bias: -pinf}, []float32{pinf}, []float16.Float16{0}},
 		{"ReLU", Post{Scale: 1, ReLU: true}, []float32{-pinf, -1, 0, 1, pinf}, []float16.Float16{0, 0, 0, 0x3c00, 0x7c00}},
 		{"scale 0 makes sigmoid 1/2", Post{Scale: PostScale(0, 0), Table: sigmoid}, []float32{-5, 0, 5}, []float16.Float16{0x3800, 0x3800, 0x3800}},
-		{"table", Post{Scale: 1, Table: exp}, []float32{14, 15}, []float16.Float16{0x7400, 0x7800}},
+		{"a table's values have no ceiling", Post{Scale: 1, Table: exp}, []float32{14, 15}, []float16.Float16{0x7400, 0x7800}},
+		// 1.0009765625 * 1.4423828125 is 1.4437914, which is not an fp16 value.
+		{"a table's input is rounded behind the scale", Post{Scale: PostScale(0x3dc5, 0), Table: exp}, []float32{1.0009765625}, []float16.Float16{exp.Eval(0x3dc6)}},
 	} {
 		got := make([]float16.Float16, len(tt.acc))
 		tt.post.Apply(got, tt.acc)
@@ -99,7 +101,7 @@ func TestSoftsign(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := table.Eval(float32(inf)); got != 0 {
+	if got := table.Eval(halfInf); got != 0 {
 		t.Errorf("softsign(+inf) = %v, want +0", got)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 func ExampleLeakyReLU() {
 	t, err := LeakyReLU(0.125)
-	fmt.Println(t.Eval(-8), t.Eval(3), err)
+	fmt.Println(t.Eval(float16.Fromfloat32(-8)), t.Eval(float16.Fromfloat32(3)), err)
 	// Output: -1 3 <nil>
 }
 
@@ -77,7 +77,7 @@ func TestScalarTables(t *testing.T) {
 				t.Errorf("ratio %.6f, %v, want at most %v", d.Ratio, d, tt.max)
 			}
 			for x, want := range tt.ends {
-				if got := table.Eval(x).Float32(); got != want {
+				if got := table.Eval(fromFloat(x)).Float32(); got != want {
 					t.Errorf("at %v: %v, want %v", x, got, want)
 				}
 			}

@@ -3,6 +3,8 @@ package mac
 import (
 	"encoding/binary"
 	"math"
+	"sync"
+	"sync/atomic"
 
 	"github.com/x448/float16"
 )
@@ -24,26 +26,24 @@ const (
 
 // A Table is an activation table, which approximates a function by straight lines. It has 33
 // equidistant knots, a line for inputs below the first and above the last knot, and a constant
-// value beyond each clamp. Tables are made by [ParseTable] and [FitTable] and are immutable.
+// value beyond each clamp. Tables are made by [ParseTable] and [FitTable]; their methods may run concurrently.
 type Table struct {
 	raw  [TableBytes / 2]float16.Float16
 	mode TableMode
 	step int     // log2(1/step)
-	unit float32 // 1/step
-	base float32 // steps from the first knot to input 0
-	knot [numKnots]float32
-	rise [segments]float32 // from each knot to the next
+	unit float64 // 1/step
+	base float64 // steps from the first knot to input 0
+	knot [numKnots]float64
+	rise [segments]float64 // from each knot to the next, rounded to fp16
 
-	clampLow, clampHigh float32
-	below, above        float32
+	clampLow, clampHigh float64
 	lowSlope, lowIntercept,
-	highSlope, highIntercept float32
+	highSlope, highIntercept float64
 
-	finite bool // no finite input meets an infinity before a clamp
-
-	// The inputs, both ends included, whose value lies between two knots. There are none if
-	// insideLow is above insideHigh.
-	insideLow, insideHigh float32
+	// The values for all fp16 inputs; see findResults.
+	evaluated atomic.Int64 // number of elements so far
+	compute   sync.Once
+	results   atomic.Pointer[[1 << 16]float16.Float16]
 }
 
 // ParseTable parses an activation table of [TableBytes] bytes. It returns a *[FormatError] if the
@@ -76,71 +76,20 @@ func ParseTable(b []byte) (*Table, error) {
 			}
 		}
 	}
-	t.unit = float32(math.Ldexp(1, t.step))
+	t.unit = math.Ldexp(1, t.step)
 	t.base = t.mode.stepsToZero()
 
+	value := func(i int) float64 { return float64(t.raw[i].Float32()) }
 	for i := range t.knot {
-		t.knot[i] = t.raw[atKnots+i].Float32()
+		t.knot[i] = value(atKnots + i)
 	}
 	for i := range t.rise {
-		t.rise[i] = addWithoutNaN(t.knot[i+1], -t.knot[i])
+		t.rise[i] = float64(roundResult(zeroNaN(t.knot[i+1] - t.knot[i])).Float32())
 	}
-	t.clampLow, t.clampHigh = t.raw[atClampLow].Float32(), t.raw[atClampHigh].Float32()
-	t.below, t.above = t.raw[atBelow].Float32(), t.raw[atAbove].Float32()
-	t.lowSlope, t.lowIntercept = t.raw[atLowSlope].Float32(), t.raw[atLowIntercept].Float32()
-	t.highSlope, t.highIntercept = t.raw[atHighSlope].Float32(), t.raw[atHighIntercept].Float32()
-	t.finite = t.isBounded()
-	t.insideLow, t.insideHigh = t.knotInputRange()
+	t.clampLow, t.clampHigh = value(atClampLow), value(atClampHigh)
+	t.lowSlope, t.lowIntercept = value(atLowSlope), value(atLowIntercept)
+	t.highSlope, t.highIntercept = value(atHighSlope), value(atHighIntercept)
 	return t, nil
-}
-
-// knotInputRange returns the lowest and the highest input that a table computes from its knots
-// alone; low is above high if there is no such input. A clamp is included if its end value equals
-// the value of the knots there, because the clamps of odd tables are at 0, where many inputs are.
-// Tables of powers of two qualify only with finite clamps, so that float32 can hold the integer
-// part of every input. Roots, reciprocals and logarithms include only inputs above 0.
-func (t *Table) knotInputRange() (low, high float32) {
-	up, down := float32(inf), float32(-inf)
-	switch t.mode {
-	case ModeExponent:
-		if t.isFinite() && !t.raw[atClampLow].IsInf(0) && !t.raw[atClampHigh].IsInf(0) {
-			return math.Nextafter32(t.clampLow, up), math.Nextafter32(t.clampHigh, down)
-		}
-	case ModeSqrt, ModeRsqrt, ModeReciprocal, ModeLog:
-		if t.isFinite() {
-			return math.Nextafter32(max(0, t.clampLow), up), math.Nextafter32(t.clampHigh, down)
-		}
-	}
-	if !t.finite {
-		return up, down
-	}
-	position := func(v float32) float32 { return float32(v*t.unit) + t.base }
-	low, high = -t.base/t.unit, (math.Nextafter32(segments, 0)-t.base)/t.unit
-	if v := t.clampLow; v >= low {
-		if low = v; v > high || t.raw[atBelow] != t.interpolate(position(v)) {
-			low = math.Nextafter32(v, up)
-		}
-	}
-	if v := t.clampHigh; v <= high {
-		if high = v; v < low || t.raw[atAbove] != t.interpolate(position(v)) {
-			high = math.Nextafter32(v, down)
-		}
-	}
-	return low, high
-}
-
-// isBounded reports whether a straight table computes every finite input without an infinite
-// intermediate result.
-func (t *Table) isBounded() bool { return t.mode.isStraight() && t.isFinite() }
-
-// isFinite reports whether all knots and tails are finite.
-func (t *Table) isFinite() bool {
-	for _, h := range t.raw[atKnots : atHighIntercept+1] {
-		if h.IsInf(0) {
-			return false
-		}
-	}
-	return true
 }
 
 // Encode returns the table in the form that ParseTable reads. Bytes of unknown meaning that

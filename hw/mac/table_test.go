@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,10 +20,10 @@ func ExampleActivation_Deviation() {
 	for _, a := range []Activation{Sigmoid, Tanh, GELU, SiLU} {
 		fmt.Printf("%-8v %.4f\n", a, a.Deviation().Max)
 	}
-	// Silicon's own tables: sigmoid 0.0034, tanh 0.0017, gelu 0.0059.
+	// An M6 with the vendor's tables: sigmoid 0.0034, tanh 0.0016, gelu 0.0062, silu 0.0149.
 	// Output:
 	// sigmoid  0.0034
-	// tanh     0.0017
+	// tanh     0.0016
 	// gelu     0.0061
 	// silu     0.0152
 }
@@ -35,12 +35,12 @@ func ExampleFitTable() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(t.Eval(-1), t.Eval(8), t.Eval(100))
+	fmt.Println(t.Eval(float16.Fromfloat32(-1)), t.Eval(float16.Fromfloat32(8)), t.Eval(float16.Inf(1)))
 	d := t.Deviation(softsign)
 	fmt.Printf("%.3f at %v\n", d.Max, d.At)
 	// Output:
 	// -0.5 0.8886719 1
-	// 0.041 at 21.25
+	// 0.040 at 21.734375
 }
 
 // realTable reads one of the tables of real programs, which are not part of the
@@ -61,9 +61,19 @@ func realTable(t *testing.T, a Activation) *Table {
 	return table
 }
 
+// negZero is -0, which is also the bias that leaves every value unchanged.
+var negZero = float32(math.Copysign(0, -1))
+
+// fromFloat rounds v to fp16; a NaN stays one.
+func fromFloat(v float32) float16.Float16 {
+	if v != v {
+		return float16.NaN()
+	}
+	return Round(float64(v), NearestAway)
+}
+
 func TestRealTables(t *testing.T) {
 	nan := float32(math.NaN())
-	negZero := float32(math.Copysign(0, -1))
 	pinf, ninf := float32(inf), float32(-inf)
 	for _, tt := range []struct {
 		a    Activation
@@ -71,17 +81,17 @@ func TestRealTables(t *testing.T) {
 		step float64
 		eval map[float32]float16.Float16
 		nan  float16.Float16
-		max  float64 // measured worst error to two digits, 0 where there is none
+		max  float64 // worst error on an M6 to two digits, 0 where there is none
 	}{
 		{Sigmoid, ModePlain, 0.5, map[float32]float16.Float16{
 			0: 0x3800, 3: 0x3b9f, ninf: 0, pinf: 0x3c00, -9.9375: 0, 8.3203125: 0x3c00, 8: 0x3bff,
 		}, 0x3c00, 0.0034},
 		{Tanh, ModeOdd, 0.125, map[float32]float16.Float16{
 			0: 0, negZero: 0, 4: 0x3c00, -4: 0xbc00, pinf: 0x3c00, ninf: 0xbc00, 0.125: 0x2ff5, -0.125: 0xaff5,
-		}, 0x3c00, 0.0017},
+		}, 0x3c00, 0.0016},
 		{GELU, ModePlain, 0.25, map[float32]float16.Float16{
 			-4.3984375: 0, ninf: 0, pinf: 0x7c00, 5: 0x4500, 1000: 0x63d0, 0.25: 0x3098,
-		}, 0x7c00, 0},
+		}, 0x7c00, 0.0062},
 		{SiLU, ModePlain, 0.5, map[float32]float16.Float16{
 			-10.203125: 0, ninf: 0, pinf: 0x7c00, 0.5: 0x34be,
 		}, 0x7c00, 0},
@@ -102,12 +112,12 @@ func TestRealTables(t *testing.T) {
 			}
 			got := map[float32]float16.Float16{}
 			for x := range tt.eval {
-				got[x] = table.Eval(x)
+				got[x] = table.Eval(fromFloat(x))
 			}
 			if d := cmp.Diff(tt.eval, got); d != "" {
 				t.Error("want, got:\n", d)
 			}
-			if got := table.Eval(nan); got != tt.nan {
+			if got := table.Eval(fromFloat(nan)); got != tt.nan {
 				t.Errorf("NaN gives %v, want %v", got, tt.nan)
 			}
 			d := table.Deviation(activations[tt.a].f)
@@ -118,33 +128,6 @@ func TestRealTables(t *testing.T) {
 			t.Logf("%v; silicon %.4f", d, tt.max)
 			if math.Abs(d.Max-tt.max) > 0.00006 {
 				t.Errorf("worst error %.5f, silicon %.4f", d.Max, tt.max)
-			}
-		})
-	}
-}
-
-// TestKnownGaps fails when a gap closes: then its row belongs into TestRealTables.
-func TestKnownGaps(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		a       Activation
-		value   func(*Table) float64
-		silicon float64
-		unit    float64 // of the last printed digit
-		model   float64
-	}{
-		{"gelu(0)", GELU, func(t *Table) float64 { return float64(t.Eval(0).Float32()) }, -0.000543, 1e-6, -0.000754},
-		{"swish(0)", SiLU, func(t *Table) float64 { return float64(t.Eval(0).Float32()) }, -0.001259, 1e-6, -0.001704},
-		{"worst error of gelu", GELU, func(t *Table) float64 { return t.Deviation(gelu).Max }, 0.0059, 1e-4, 0.0062},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := tt.value(realTable(t, tt.a))
-			t.Logf("model %.6f, silicon %v", got, tt.silicon)
-			if math.Abs(got-tt.silicon) <= tt.unit/2 {
-				t.Errorf("%v is silicon's %v now: no longer a gap", got, tt.silicon)
-			}
-			if math.Abs(got-tt.model) > tt.unit/2 {
-				t.Errorf("%v, and the recorded gap is at %v", got, tt.model)
 			}
 		})
 	}
@@ -167,9 +150,9 @@ func TestOwnTables(t *testing.T) {
 		{Sqrt, 0.00093, true, []end{{0, 0}, {1, 1}, {-1, 0}, {float32(inf), float32(inf)}}},
 		{Rsqrt, 0.0015, true, []end{{0, float32(inf)}, {1, 1}, {-1, 0}, {float32(inf), 0}}},
 		{Erf, 0.0024, false, []end{{0, 0}, {float32(inf), 1}, {float32(math.NaN()), 1}}},
-		{Softplus, 0.0044, false, []end{{float32(inf), 0}, {float32(-inf), 0}}},
+		{Softplus, 0.00445, false, []end{{float32(inf), 0}, {float32(-inf), 0}}},
 		{Reciprocal, 0.00085, true, []end{{0, float32(inf)}, {negZero, float32(inf)}, {-4, -0.25}, {float32(inf), 0}, {1, 1}}},
-		{Log2, 0.00792, false, []end{{0, float32(-inf)}, {1, 0}, {8, 3}, {0x1p-24, -24}, {-1, 0}, {float32(-inf), 0}, {float32(inf), 0}}},
+		{Log2, 0.00804, false, []end{{0, float32(-inf)}, {1, 0}, {8, 3}, {0x1p-24, -24}, {-1, 0}, {float32(-inf), 0}, {float32(inf), 0}}},
 		{ReLU6, 0, false, []end{{float32(inf), 6}, {5.5, 5.5}, {-1, 0}, {float32(math.NaN()), 6}}},
 		{Sign, 0, false, []end{{0, 0}, {negZero, 0}, {0x1p-24, 1}, {-0x1p-24, -1}, {float32(-inf), -1}}},
 		{SELU, 0.0122, false, []end{{0, 0}, {-20, -1.7578125}, {float32(inf), float32(inf)}}},
@@ -194,7 +177,7 @@ func TestOwnTables(t *testing.T) {
 		covered[tt.a] = true
 		t.Logf("%-8v %v", tt.a, d)
 		for _, e := range tt.ends {
-			if got := table.Eval(e.x).Float32(); got != e.want {
+			if got := table.Eval(fromFloat(e.x)).Float32(); got != e.want {
 				t.Errorf("%v(%v) = %v, want %v", tt.a, e.x, got, e.want)
 			}
 		}
@@ -206,8 +189,8 @@ func TestOwnTables(t *testing.T) {
 		}
 		var worst float64
 		for i := range 0x7c00 {
-			x := float16.Float16(i).Float32()
-			if want := activations[tt.a].f(float64(x)); want < 65000 && want > 0x1p-14 {
+			x := float16.Float16(i)
+			if want := activations[tt.a].f(float64(x.Float32())); want < 65000 && want > 0x1p-14 {
 				worst = max(worst, math.Abs(float64(table.Eval(x).Float32())/want-1))
 			}
 		}
@@ -305,144 +288,6 @@ func TestFitTableErrors(t *testing.T) {
 	}
 }
 
-// evalLevels compares the implementations over src.
-func evalLevels(t *testing.T, name string, table *Table, src []float32, row *tableRow) {
-	t.Helper()
-	want := make([]float16.Float16, len(src))
-	evalPortable(want, src, table, row)
-	for _, lv := range supportedLevels()[1:] {
-		got := make([]float16.Float16, len(src))
-		evalAtLevel(lv, got, src, table, row)
-		for i := range want {
-			if got[i] != want[i] {
-				t.Fatalf("%v, %s %+v: %g gives %#04x, want %#04x", lv, name, *row, src[i], uint16(got[i]), uint16(want[i]))
-			}
-		}
-	}
-}
-
-func TestTableLevels(t *testing.T) {
-	rng := rand.New(rand.NewPCG(15, 16))
-	src := make([]float32, 1<<16, 1<<17)
-	for i := range src {
-		src[i] = float16.Float16(i).Float32()
-	}
-	for range 1 << 15 {
-		src = append(src, math.Float32frombits(rng.Uint32()), float32(rng.NormFloat64()*6))
-	}
-	for _, a := range Activations() {
-		table := TableOf(a)
-		for _, row := range []tableRow{
-			{scale: 1, bias: negZero, nan: float32(inf), top: halfMax},
-			{scale: 1, top: halfMax},
-			{scale: -0.7, bias: 0.3, top: halfMax},
-			{scale: 0, bias: 1, top: halfMax},
-			{scale: float32(inf), bias: float32(-inf), top: halfMax},
-		} {
-			evalLevels(t, a.String(), table, src, &row)
-		}
-	}
-}
-
-// TestInside asks every implementation for inputs about the ends of what only the knots
-// decide, sixteen alike at a time, as a mixture takes the long way: of real tables, and of
-// those whose clamps lie between any two knots.
-func TestInside(t *testing.T) {
-	rng := rand.New(rand.NewPCG(17, 18))
-	row := tableRow{scale: 1, bias: negZero, nan: float32(inf), top: halfMax}
-	src := make([]float32, 16)
-	about := func(table *Table, name string, v float32) {
-		for range 4 {
-			v = math.Nextafter32(v, float32(-inf))
-		}
-		for range 9 {
-			for i := range src {
-				src[i] = v
-			}
-			evalLevels(t, name, table, src, &row)
-			v = math.Nextafter32(v, float32(inf))
-		}
-	}
-	try := func(table *Table, name string) {
-		for _, v := range []float32{
-			0, table.insideLow, table.insideHigh, table.clampLow, table.clampHigh,
-			-table.base / table.unit, (segments - table.base) / table.unit,
-			(segments - 1 - table.base) / table.unit,
-		} {
-			about(table, name, v)
-			about(table, name, -v)
-		}
-		if table.insideLow > table.insideHigh {
-			return
-		}
-		for range 16 {
-			for i := range src {
-				src[i] = table.insideLow + (table.insideHigh-table.insideLow)*rng.Float32()
-			}
-			evalLevels(t, name, table, src, &row)
-		}
-		if table.insideLow < 0 {
-			return
-		}
-		low, high := math.Float32bits(table.insideLow)&^(1<<31), math.Float32bits(table.insideHigh)
-		for range 64 { // of any exponent
-			for i := range src {
-				src[i] = math.Float32frombits(low + uint32(rng.Uint64N(uint64(high-low)+1)))
-				if table.mode == ModeReciprocal && rng.IntN(2) == 0 {
-					src[i] = -src[i]
-				}
-			}
-			evalLevels(t, name, table, src, &row)
-		}
-	}
-	served := 0
-	const minusInf, plusInf = halfInf | halfSign, halfInf
-	for _, a := range Activations() {
-		table := TableOf(a)
-		if table.mode == ModeFraction || table.mode == ModeInteger {
-			continue
-		}
-		try(table, a.String())
-		for _, words := range []map[int]float16.Float16{
-			{atClampLow: minusInf}, {atClampHigh: plusInf}, {atClampLow: minusInf, atClampHigh: plusInf},
-			{atClampHigh: plusInf, atHighSlope: halfMax, atHighIntercept: minusInf}, // its product may be infinite too
-			{atClampLow: minusInf, atLowSlope: halfMax, atLowIntercept: plusInf},
-		} {
-			raw := table.raw
-			for at, h := range words {
-				raw[at] = h
-			}
-			open := tableOfHalves(t, raw)
-			try(open, a.String()+" without clamps")
-			if table.mode == ModeExponent { // falling, so that a wrong fraction has another sign
-				slices.Reverse(raw[atKnots:][:numKnots])
-				open = tableOfHalves(t, raw)
-			}
-			for _, v := range []float32{1e5, 1e7, 1<<23 + 1, 1 << 25, 1 << 27, 1<<30 + 64, 1<<30 + 192, 3 << 46, 3e38} {
-				about(open, a.String()+" without clamps", v)
-				about(open, a.String()+" without clamps", -v)
-			}
-		}
-		if table.insideLow < table.insideHigh {
-			served++
-		}
-		for range 50 {
-			raw := table.raw
-			v := table.raw[atKnots+rng.IntN(numKnots)]
-			at := func() float16.Float16 {
-				return float16.Fromfloat32((float32(rng.IntN(4*segments))/4 - table.base) / table.unit)
-			}
-			raw[atClampLow], raw[atClampHigh], raw[atBelow], raw[atAbove] = at(), at(), v, v
-			try(tableOfHalves(t, raw), a.String()+" clamped")
-		}
-	}
-	// All but the two of whole parts and fractions: those of relu6, sign and the like lie 2^-64
-	// apart, and there are inputs between them.
-	if want := len(Activations()) - 2; served != want {
-		t.Errorf("%d tables have inputs that only their knots decide, want %d", served, want)
-	}
-}
-
 func tableOfHalves(t *testing.T, raw [TableBytes / 2]float16.Float16) *Table {
 	t.Helper()
 	var b [TableBytes]byte
@@ -456,14 +301,33 @@ func tableOfHalves(t *testing.T, raw [TableBytes / 2]float16.Float16) *Table {
 	return table
 }
 
+// A table gives the same values one by one, in a slice that is too short to pay for the values of
+// all inputs, and in one that is long enough; so it does for several goroutines at a time.
 func TestEvalSlice(t *testing.T) {
-	table := TableOf(Tanh)
-	src := []float32{-5, -1, 0, 1, 5}
-	dst := make([]float16.Float16, len(src))
-	table.EvalSlice(dst, src)
-	for i, v := range src {
-		if dst[i] != table.Eval(v) {
-			t.Errorf("EvalSlice(%v) = %v", v, dst[i])
+	every := make([]float16.Float16, 1<<16)
+	for i := range every {
+		every[i] = float16.Float16(i)
+	}
+	for _, a := range Activations() {
+		table := TableOf(a)
+		var done sync.WaitGroup
+		for range 4 {
+			done.Go(func() {
+				for _, n := range []int{0, 1, 1 << 15, 1 << 16, 1 << 16} {
+					got := slices.Clone(every[:n])
+					table.EvalSlice(got)
+					for i, h := range got {
+						if want := table.Eval(every[i]); h != want {
+							t.Errorf("%v, %d values: at %v %v, want %v", a, n, every[i], h, want)
+							return
+						}
+					}
+				}
+			})
+		}
+		done.Wait()
+		if table.results.Load() == nil {
+			t.Errorf("%v: the values of all inputs are never computed", a)
 		}
 	}
 }

@@ -115,7 +115,7 @@ func FitTable(f func(float64) float64, spec TableSpec) (*Table, error) {
 // returns the index of the first knot that the table uses.
 func (spec *TableSpec) knotPositions() (place func(i int) float64, first int) {
 	step := math.Ldexp(1, -spec.StepLog)
-	base := -float64(spec.Mode.stepsToZero()) * step
+	base := -spec.Mode.stepsToZero() * step
 	switch spec.Mode {
 	case ModeFraction, ModeInteger:
 		first = numKnots // only zeros are known
@@ -183,7 +183,7 @@ func (t *Table) deviationWithin(f func(float64) float64, within float64) Deviati
 		if math.IsNaN(want) || Round(want, NearestEven).IsInf(0) {
 			continue
 		}
-		e := math.Abs(float64(t.Eval(x).Float32()) - want)
+		e := math.Abs(float64(t.Eval(h).Float32()) - want)
 		squares += float64(e * e)
 		d.Count++
 		d.Ratio = max(d.Ratio, e/max(1, math.Abs(want)))
