@@ -86,7 +86,11 @@ func TestSpecialValues(t *testing.T) {
 		{"square at 256", sq, 256, 0, inf},
 		{"square of a sum", sq, 1, 2, 9},
 		{"square of inf-inf", sq, inf, -inf, 0},
-		{"2049 ties down", add, 2048, 1, 2048},
+		{"2049 ties away", add, 2048, 1, 2050},
+		{"4098 ties away", add, 4096, 2, 4100},
+		{"1+2^-11 ties away", add, 1, 0x1p-11, 1 + 0x1p-10},
+		{"855.499 denormal units become 855.5, then 856", mul, 853 * tiny, 1 + 3./1024, 856 * tiny},
+		{"and 0.4999 units 0.5, then 1", mul, 0x1.ffcp-14, 0x1p-11 + 0x1p-21, tiny},
 		{"2051 ties up", add, 2048, 3, 2052},
 		{"relu", relu, -3, 2, 0},
 		{"relu keeps", relu, 3, -2, 1},
@@ -216,8 +220,8 @@ func exact(c Config, a, b float16.Float16) (v *big.Float, ok bool) {
 	return v, true
 }
 
-// Random pairs, and pairs near each other, against exact arithmetic with one
-// rounding. Scales other than 1 go through the float64 stages.
+// Random pairs, and pairs near each other, against exact arithmetic that rounds
+// at its end. Scales other than 1 go through the float64 stages.
 func TestApplyAgainstBig(t *testing.T) {
 	const n = 2048
 	r := rand.New(rand.NewPCG(3, 4))

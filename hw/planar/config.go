@@ -50,7 +50,7 @@ const (
 //	v = (v + Epsilon) * PreScale
 //	v = Post(v), then ReLU
 //
-// Finally v is rounded once to fp16. Start from [Neutral], because a zero Config multiplies by
+// Finally v is rounded to fp16. Start from [Neutral], because a zero Config multiplies by
 // zero.
 //
 // Methods do not modify a Config and may run concurrently.

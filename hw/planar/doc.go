@@ -5,7 +5,7 @@
 //
 //	 L2                                                          L2
 //	──────┐  ┌─────┐ ±   ┌────┐  +Bias  ┌────────┐  +Eps   ┌───────┐  ┌─────┐
-//	src 1 ├─▶│ NaN ├────▶│    │  ×Scale │  over  │  ×Pre   │ rsqrt │  │ RNE │
+//	src 1 ├─▶│ NaN ├────▶│    │  ×Scale │  over  │  ×Pre   │ rsqrt │  │round│
 //	      │  │  ↓  │     │ op ├────────▶│  axes  ├────────▶│ ReLU  ├─▶│ to  ├─▶
 //	src 2 ├─▶│ Inf ├────▶│    │         │  none  │ ×Final  │       │  │ half│
 //	──────┘  └─────┘ ±   └────┘         └────────┘         └───────┘  └─────┘
@@ -22,8 +22,10 @@
 //
 // Inputs use the whole range of fp16, including denormals. A NaN at an input is treated as +Inf. No
 // operation produces a NaN: inf - inf and 0 * inf are +0. x + 0 turns -0 into +0. A result is
-// rounded once, half to even, and becomes infinite from 65520 on. These rules are measured on M1.
-// The assumed rules are listed in stages.go.
+// rounded to 11 significant bits and then, if it is below 2^-14, to a multiple of 2^-24, both with
+// ties away from zero. It becomes infinite from 65520 on. These rules are measured: the ties of sums
+// on M6 (2048 + 1 = 2050), the two steps of products on M1 (see narrowToHalf), the others on M1. The
+// assumed rules are listed in stages.go.
 //
 // # Speed
 //

@@ -26,40 +26,32 @@ func init() {
 	}
 }
 
-// narrowToHalf rounds f to the nearest fp16 value, ties to even. Magnitudes from 65520 on become
-// infinite. NaN, which no stage produces, becomes +0.
+// narrowToHalf rounds f to fp16 in two steps, both with ties away from zero: to 11 significant bits,
+// and then, below 2^-14, to a multiple of 2^-24. A sum of two fp16 values needs only the first step,
+// because it is a multiple of 2^-24; a product may need both. That there are two steps was measured on
+// M1: 25 iterations of Jacobi's method agree with a published checksum to seven digits with two steps,
+// and to five with one. Magnitudes from 65520 on become infinite. NaN, which no stage produces,
+// becomes +0.
 func narrowToHalf(f float32) float16.Float16 {
 	const least, beyond = 113 << 23, 143 << 23 // 2^-14 and 2^16
 	u := math.Float32bits(f)
 	s, m := uint16(u>>16)&0x8000, u&0x7fffffff
-	if m-least < beyond-least {
-		m += 0xfff + m>>13&1
-		return float16.Float16(s | uint16(m>>13-112<<10))
-	}
-	return narrowOutsideNormal(s, m)
-}
-
-// narrowOutsideNormal rounds a value that is too small or too large for a normal fp16 value. The
-// value has sign s and magnitude bits m.
-func narrowOutsideNormal(s uint16, m uint32) float16.Float16 {
-	switch {
-	case m > 0x7f800000:
+	if m > 0x7f800000 {
 		return 0
-	case m >= 143<<23:
+	}
+	m = (m + 0x1000) &^ 0x1fff
+	switch {
+	case m-least < beyond-least:
+		return float16.Float16(s | uint16(m>>13-112<<10))
+	case m >= beyond:
 		return float16.Float16(s) | infinity
 	}
-	// The unit in the last place of 0.5 is 2^-24, the smallest half, so the addition rounds.
-	t := math.Float32frombits(m) + 0.5
-	return float16.Float16(s | uint16(math.Float32bits(t)-126<<23))
+	return float16.Float16(s | uint16(float32(math.Float32frombits(m)*(1<<24))+0.5))
 }
 
-// narrowFloat64 rounds a float64 once. The intermediate float32 is rounded to odd: a value between
-// two float32 becomes the odd one, so the second rounding does not lose information. Branches here
-// would be mispredicted half of the time.
+// narrowFloat64 is like narrowToHalf. A float32 can hold every value of 11 significant bits that does
+// not become zero or infinite.
 func narrowFloat64(v float64) float16.Float16 {
-	f := float32(v)
-	const magnitude = 1<<63 - 1
-	d := int64(math.Float64bits(v)&magnitude) - int64(math.Float64bits(float64(f))&magnitude)
-	below, inexact := uint32(d>>63), uint32((d|-d)>>63)
-	return narrowToHalf(math.Float32frombits(math.Float32bits(f) + below | inexact&1))
+	const unit = 1 << (53 - 11)
+	return narrowToHalf(float32(math.Float64frombits((math.Float64bits(v) + unit/2) &^ (unit - 1))))
 }

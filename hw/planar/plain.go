@@ -8,9 +8,9 @@ import (
 
 // applyPlainGo computes one of the four simple operations in a task whose scales have no effect.
 //
-// Float32 is sufficient: it represents a product of two fp16 values exactly, and an inexact sum
-// still rounds to the correct fp16 value, because 24 >= 2*11 + 2 makes the double rounding
-// innocuous. Adding +0 models the bias adder.
+// Float32 is sufficient: it represents a product of two fp16 values exactly. A sum is inexact only if
+// one term is less than 2^-12 of the other. Then it is far from the middle of two fp16 values, and
+// float32 rounds it to the same side. Adding +0 models the bias adder.
 func applyPlainGo(dst, a, b []float16.Float16, m *masks, op Op) {
 	a, b = a[:len(dst)], b[:len(dst)]
 	switch op {

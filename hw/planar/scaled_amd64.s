@@ -8,11 +8,16 @@
 //
 // Y15 +0, Y14 and Y13 signs of the sources, Y12 Bias, Y11 Scale, Y10 FinalScale, Y9
 // Epsilon, Y8 PreScale, Y7 what keeps a value that is not positive, Y6 what clears a
-// negative source 2, Y5 the magnitude bits or all.
+// negative source 2, Y5 the magnitude bits or all, Y4 half a unit and Y3 the mask of 11 significant
+// bits of a float64.
 
 DATA infinities<>+0(SB)/8, $0x7f8000007f800000
 DATA infinities<>+8(SB)/8, $0x7f8000007f800000
 GLOBL infinities<>(SB), RODATA|NOPTR, $16
+
+DATA outward<>+0(SB)/8, $0x3f8008003f800800 // 1 + 2^-12
+DATA outward<>+8(SB)/8, $0x3f8008003f800800
+GLOBL outward<>(SB), RODATA|NOPTR, $16
 
 #define SETTLE(X) \
 	VCMPPD $7, X, X, Y2 \ // ordered
@@ -50,11 +55,15 @@ GLOBL infinities<>(SB), RODATA|NOPTR, $16
 	JNE  ready                              \
 	VPSRLQ $1, Y5, Y5                       \
 ready:                                      \
+	VPCMPEQD Y3, Y3, Y3                     \
+	VPSRLQ $63, Y3, Y4                      \
+	VPSLLQ $41, Y4, Y4                      \
+	VPSLLQ $42, Y3, Y3                      \
 	MOVBQZX plan_op(R8), R9                 \
 	XORQ AX, AX
 
-// REST is everything after the operation: the other stages and narrowFloat64, whose
-// float32 is rounded to odd.
+// REST is everything after the operation: the other stages and narrowFloat64, as round_amd64.h
+// describes it, with integers of 64 bits.
 #define REST \
 	VADDPD Y12, Y0, Y0            \
 	SETTLE(Y0)                    \
@@ -70,21 +79,10 @@ ready:                                      \
 	VCMPPD $14, Y15, Y0, Y2       \ // above 0
 	VORPD  Y7, Y2, Y2             \
 	VANDPD Y2, Y0, Y0             \
+	VPADDQ Y4, Y0, Y0             \
+	VPAND  Y3, Y0, Y0             \
 	VCVTPD2PSY Y0, X1             \
-	VCVTPS2PD X1, Y2              \
-	VPCMPEQD Y3, Y3, Y3           \
-	VPSRLQ $1, Y3, Y3             \
-	VANDPD Y3, Y2, Y2             \
-	VANDPD Y3, Y0, Y0             \
-	VCMPPD $1, Y2, Y0, Y3         \ // rounded up in magnitude
-	VCMPPD $4, Y2, Y0, Y4         \ // inexact
-	VEXTRACTF128 $1, Y3, X0       \
-	VSHUFPS $0x88, X0, X3, X3     \
-	VEXTRACTF128 $1, Y4, X0       \
-	VSHUFPS $0x88, X0, X4, X4     \
-	VPADDD X3, X1, X1             \
-	VPSRLD $31, X4, X4            \
-	VPOR   X4, X1, X1             \
+	VMULPS outward<>(SB), X1, X1  \
 	VCVTPS2PH $0, X1, X1          \
 	VMOVQ  X1, (DI)(AX*2)         \
 	ADDQ $4, AX                   \

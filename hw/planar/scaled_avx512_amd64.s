@@ -9,8 +9,8 @@
 // Z15 +0, Z14 and Z13 signs of the sources, Z12 Bias, Z11 Scale, Z10 FinalScale, Z9
 // Epsilon, Z8 PreScale, Z7 and Z6 what the result and source 2 are at least: 0 behind a
 // ReLU, else -Inf, Z5 the magnitude bits or all, Y4 and Z3 tables of VFIXUPIMM for NaN to
-// +Inf and to +0, Z17 the bits of a float64 that a float32 has not, Z16 the lowest that
-// it has.
+// +Inf and to +0, Z17 half a unit and Z16 the mask of 11 significant bits of a float64, Y2
+// 1 + 2^-12.
 
 #define SETTLE(X) VFIXUPIMMPD $0, Z3, X, X
 
@@ -52,10 +52,13 @@ ready:                                 \
 	VPBROADCASTD AX, Y4                \
 	MOVQ $0x88, AX                     \
 	VPBROADCASTQ AX, Z3                \
-	MOVQ $0x1fffffff, AX               \
+	MOVQ $0x20000000000, AX            \
 	VPBROADCASTQ AX, Z17               \
-	INCQ AX                            \
+	NEGQ AX                            \
+	ADDQ AX, AX                        \
 	VPBROADCASTQ AX, Z16               \
+	MOVL $0x3f800800, AX               \
+	VPBROADCASTD AX, Y2                \
 	KXNORW K1, K1, K1                  \
 	MOVBQZX plan_op(R8), R9            \
 	MOVBQZX plan_finite(R8), R10       \
@@ -72,11 +75,8 @@ ready:                                 \
 	KMOVW AX, K1     \
 whole:
 
-#define ORAND $0xf8 // VPTERNLOGQ: a | b&c
-
-// REST is everything after the operation: the other stages and narrowFloat64. Of a finite plan
-// they are two that no NaN comes of. The float32 is rounded to odd: cut off, with its lowest
-// bit set where bits were lost.
+// REST is everything after the operation: the other stages and narrowFloat64, as round_amd64.h
+// describes it, with integers of 64 bits. Of a finite plan the stages are two that no NaN comes of.
 #define REST \
 	CMPQ R13, $0                  \
 	JNE  finite                   \ // 0 is added behind the scale
@@ -103,10 +103,10 @@ narrow:                           \
 	VADDPD Z15, Z0, Z0            \ // -0
 least:                            \
 	VMAXPD Z7, Z0, Z0             \
-	VPANDQ Z17, Z0, Z1            \
-	VPADDQ Z17, Z1, Z1            \
-	VPTERNLOGQ ORAND, Z16, Z1, Z0 \
-	VCVTPD2PS.RZ_SAE Z0, Y0       \
+	VPADDQ Z17, Z0, Z0            \
+	VPANDQ Z16, Z0, Z0            \
+	VCVTPD2PS Z0, Y0              \
+	VMULPS Y2, Y0, Y0             \
 	VCVTPS2PH $0, Y0, K1, (DI)    \
 	ADDQ $16, DI                  \
 	ADDQ $16, SI                  \

@@ -2,15 +2,16 @@
 
 #include "go_asm.h"
 #include "textflag.h"
+#include "round_amd64.h"
 #include "sixteen_avx512_amd64.h"
 
 // The stages of a short plan, which are one operation, a finite Scale and a ReLU, sixteen
 // elements at a time in float32. Products with the scale are cut off, with their lowest bit
-// set where bits were lost, which is rounding to odd: VCVTPS2PH then rounds as if once.
+// set where bits were lost, which is rounding to odd: the rounding to 11 bits is then as if once.
 //
 // Z15 +0, Z14 and Z6 what source 2 and the result are at least: 0 behind a ReLU, else -Inf,
 // Z13 and Z12 signs of the sources, Z11 Scale, Z10 a table of VFIXUPIMM for NaN to +Inf, Z9
-// one for NaN to +0, Z8 2<<19, Z7 -0xffe, Z16 the lowest bit.
+// one for NaN to +0, Z8 2<<19, Z7 -0xffe, Z16 the lowest bit, Z17, Z18 and Z19 constants of the rounding.
 
 // AT_LEAST is 0 where a flag of the plan is set, else -Inf.
 #define AT_LEAST(FLAG, Z) \
@@ -42,6 +43,7 @@
 	VPBROADCASTD AX, Z7                          \
 	MOVL $1, AX                                  \
 	VPBROADCASTD AX, Z16                         \
+	ROUND_CONSTANTS(X17, X18, X19, Z17, Z18, Z19) \
 	KXNORW K1, K1, K1
 
 // AHEAD asks for what is read 64 times later, as operands from memory take that long.
@@ -83,6 +85,9 @@
 
 #define STORE \
 	VMAXPS Z6, Z4, Z4             \
+	VPADDD Z17, Z4, Z4            \
+	VPANDD Z18, Z4, Z4            \
+	VMULPS Z19, Z4, Z4            \
 	VCVTPS2PH $0, Z4, K1, (DI)    \
 	ADDQ $32, DI                  \
 	SUBQ $16, CX
@@ -198,10 +203,8 @@ next:
 	MASK
 	FIRST
 	VFMADD213PS Z15, Z11, Z0
-	VMAXPS Z6, Z0, Z4
-	VCVTPS2PH $0, Z4, K1, (DI)
-	ADDQ $32, DI
-	SUBQ $16, CX
+	VMOVAPS Z0, Z4
+	STORE
 	JGT  next
 	VZEROUPPER
 	RET

@@ -8,9 +8,10 @@ import (
 
 // Silicon does not confirm the following choices, which are all in this file and in [Config]:
 //
-//   - Stages use float64 and only the end rounds to half. This is assumed; it is measured that an
-//     operation rounds once, half to even. For the five operations at neutral scales, and for
-//     (x + Bias) * Scale, the float64 value is exact except for the square of a sum.
+//   - Stages use float64 and only the end rounds to half, as narrowToHalf describes. This is
+//     assumed; it is measured for sums and products of two sources, and that the product with gamma
+//     and the sum with beta in a layer norm are rounded together. For the five operations at neutral
+//     scales, and for (x + Bias) * Scale, the float64 value is exact except for the square of a sum.
 //   - The bias adder is never bypassed. This is why x + 0 turns -0 into +0 (measured) and why x * 1 and
 //     max do so in this model: adding a scalar 0 and multiplying by a scalar 1 leave the same words in
 //     the descriptor.
