@@ -14,7 +14,8 @@ import (
 // MaxByte is the largest 8-bit element that the model computes. The engines treat 8-bit elements as
 // whole numbers: a table reads the number that an element holds, and its result is rounded to an
 // element. This is inferred from the one program that uses them, the negation of truth values,
-// whose table works for any number. No program shows whether the highest bit is a sign. Numbers
+// whose table works for any number. A tie is rounded away from zero, as an M5 Pro quantizes all
+// finite fp16 values (cadamcat/llms-on-apple-neural-engine). No program shows whether the highest bit is a sign. Numbers
 // from 0 to 127 are therefore computed, and a task that meets another one claims no values.
 const MaxByte = math.MaxInt8
 
@@ -57,7 +58,7 @@ func (b byteRows) Row(dst []half, c, y int) {
 func (b byteRows) SetRow(src []half, c, y, x int) {
 	row := b.view.Row(c, y)[x:]
 	for i, h := range src {
-		n := math.RoundToEven(float64(h.Float32()))
+		n := math.Round(float64(h.Float32()))
 		if !(n >= 0 && n <= MaxByte) {
 			b.beyond.Store(true)
 			n = 0

@@ -100,7 +100,7 @@ var combinations = []struct {
 	{"computed scalar condition", []ox.Message{
 		ox.Input("x", 2, 4), ox.Input("z", 2, 4), scalar("c", 0), ox.Node("ReduceMax", "m", inputNames("x"), ox.Int("keepdims", 0)), ox.Node("Greater", "g", inputNames("m", "c")), ox.Node("Where", "y", inputNames("g", "x", "z")),
 	}},
-	{"halves to the even number", []ox.Message{
+	{"quantized halves", []ox.Message{
 		ox.Input("x", 4, 8), scalar("s", 1./32), ox.Whole("p", 2, 1, []int{}, 7), ox.Node("QuantizeLinear", "q", inputNames("x", "s", "p")), ox.Node("DequantizeLinear", "y", inputNames("q", "s", "p")),
 	}},
 	{"averages over padded volumes", []ox.Message{

@@ -26,7 +26,7 @@ type Network struct {
 	File    []byte
 	Inputs  map[string]*reference.Tensor
 	Exact   map[string]*reference.Tensor // outputs computed in float64
-	Half    map[string]*reference.Tensor // outputs if each node's results are rounded to fp16
+	Half    map[string]*reference.Tensor // outputs if each node's results are rounded to fp16, and quantized halves up
 	Largest float64                      // largest finite magnitude of any float tensor, including inner ones
 	Added   map[string]*reference.Tensor // outputs like Half, with sums computed by the engine's adder
 	// Tabled has three versions of the outputs, with the largest errors of the engine's
@@ -54,7 +54,7 @@ func Read(file []byte, inputs map[string]*reference.Tensor) (*Network, error) {
 	if n.Exact, err = reference.Run(m, inputs, reference.Options{Observe: observe}); err != nil {
 		return nil, err
 	}
-	if n.Half, err = reference.Run(m, inputs, reference.Options{Round: roundToHalf}); err != nil {
+	if n.Half, err = reference.Run(m, inputs, reference.Options{Round: roundToHalf, Nearest: roundHalvesUp}); err != nil {
 		return nil, err
 	}
 	if n.Added, err = reference.Run(m, inputs, reference.Options{Round: reference.RoundHalf, Reduce: EngineReduce}); err != nil {
@@ -84,6 +84,10 @@ func roundToHalf(op string, v float64) float64 {
 	}
 	return h
 }
+
+// roundHalvesUp returns the integer nearest to v, and of two equally near ones the larger one, as
+// the engine's sum with a number between 1024 and 2048 does. ONNX takes the even one.
+func roundHalvesUp(v float64) float64 { return math.Floor(v + 0.5) }
 
 // recordLargest raises n.Largest to the largest finite magnitude in the float tensor t. It does
 // nothing if t is nil.

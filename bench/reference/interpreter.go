@@ -17,6 +17,9 @@ type Options struct {
 	// If Round is nil, elements keep the precision of float64. [RoundHalf] and [RoundSingle]
 	// round to smaller formats.
 	Round func(op string, v float64) float64
+	// Nearest rounds quotients to integers when they are quantized. If it is nil, the nearest
+	// integer is taken, and of two equally near ones the even one, as ONNX defines it.
+	Nearest func(v float64) float64
 	// Function replaces the elementary function of the given name at x by y if ok is true, for
 	// instance with the value of a device's table. The names are Exp, Log, Sqrt, Rsqrt,
 	// Reciprocal, Sigmoid, Tanh, Erf, Gelu, SiLU, Softplus, HardSigmoid (with alpha 1/6), Sin,

@@ -113,15 +113,18 @@ func newScaling(x, scale, zero *Tensor, axis, block int) (s scaling, err error) 
 	return s, err
 }
 
-// quantize returns x/scale + zero. It rounds each quotient to the nearest integer, ties to even,
-// and clamps each sum to the range of the zero point's type.
-func (s scaling) quantize(x *Tensor) (*Tensor, error) {
+// quantize returns x/scale + zero. It rounds each quotient with nearest or, if that is nil, to the
+// nearest integer, ties to even. It clamps each sum to the range of the zero point's type.
+func (s scaling) quantize(x *Tensor, nearest func(float64) float64) (*Tensor, error) {
+	if nearest == nil {
+		nearest = math.RoundToEven
+	}
 	to := s.zero.Type
 	if to.IsFloat() || to.Width() == 0 {
 		return nil, &UnsupportedError{Op: "QuantizeLinear", Form: "output of type " + to.String()}
 	}
 	low, high := integerRange(to)
-	y, err := combineTensors(x.Type, x, s.scale, func(v, scale float64) float64 { return math.RoundToEven(v / scale) })
+	y, err := combineTensors(x.Type, x, s.scale, func(v, scale float64) float64 { return nearest(v / scale) })
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +149,7 @@ func computeQuantizeLinear(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.quantize(c.in[0])
+	return s.quantize(c.in[0], c.Nearest)
 }
 
 func computeDequantizeLinear(c *call) (*Tensor, error) {
@@ -173,7 +176,7 @@ func newDynamicScaling(x *Tensor) scaling {
 
 func computeDynamicQuantizeLinear(c *call) ([]*Tensor, error) {
 	s := newDynamicScaling(c.in[0])
-	y, err := s.quantize(c.in[0])
+	y, err := s.quantize(c.in[0], c.Nearest)
 	return []*Tensor{y, s.scale, s.zero}, err
 }
 
@@ -253,7 +256,7 @@ func multiplyAndScale(a, b, scaleA, scaleB, bias *Tensor) (*Tensor, error) {
 // matrices a and b, the scale and zero point of b, and a bias.
 func computeDynamicQuantizeMatMul(c *call) (*Tensor, error) {
 	s := newDynamicScaling(c.in[0])
-	a, err := s.quantize(c.in[0])
+	a, err := s.quantize(c.in[0], c.Nearest)
 	if err != nil {
 		return nil, err
 	}
@@ -289,7 +292,7 @@ func (c *call) requantizeResult(y *Tensor, i int) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.quantize(y)
+	return s.quantize(y, c.Nearest)
 }
 
 func computeQLinearConv(c *call) (*Tensor, error) {

@@ -69,7 +69,8 @@ func UnpackSparse(dst []float16.Float16, src []byte) (int, error) {
 // 0 * inf is +0, and a NaN scale is treated as +Inf.
 //
 // It is assumed that the engine rounds the product to fp16 before the multiply-accumulate, whose
-// operands are fp16 values.
+// operands are fp16 values, and that it rounds ties to even: one published dot product of quantized
+// weights is all there is, and no rule for it is known.
 func UnpackInt8(dst []float16.Float16, q []byte, scale []float16.Float16) error {
 	if len(q) < len(dst) {
 		return &FormatError{"int8", len(q), fmt.Sprintf("found %d weights; want at least %d", len(q), len(dst)), nil}

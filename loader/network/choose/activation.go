@@ -256,8 +256,10 @@ func addScaledLogLayers(n *Chooser, x Operand) (Operand, error) {
 }
 
 // addRoundingLayers adds layers that round elements below 512 in magnitude to the nearest integer,
-// and halves to the even one. Between 1024 and 2048 fp16 has only integers, so adding 1536 rounds
-// the element and subtracting 1536 again is exact. Larger elements are not rounded correctly, but
+// and halves to the larger one, because the engine rounds ties away from zero and the sum with 1536
+// is positive. ONNX asks for the even one, which would take several more tasks. Between 1024 and
+// 2048 fp16 has only integers, so adding 1536 rounds the element and subtracting 1536 again is
+// exact. Larger elements are not rounded correctly, but
 // stay at least 512 in magnitude.
 func addRoundingLayers(n *Chooser, x Operand) (Operand, error) {
 	for _, by := range [...]float64{1536, -1536} {
