@@ -3,6 +3,8 @@
 // on the model.
 //
 //	silicon/reduction    taps of one output of the multiply-accumulate units, and its half
+//	silicon/accumulate   single sums of M4 and M6
+//	silicon/checksums    relative errors of whole layers with seeded inputs, to 16 digits
 //	silicon/special      infinities, NaN, zeros of both signs, denormals, overflow
 //	silicon/runs         whole programs: inputs and outputs
 //	silicon/tables       the largest errors of activation functions

@@ -3,6 +3,7 @@ package vectors
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/x448/float16"
 )
@@ -10,7 +11,8 @@ import (
 // Families returns the directories of [FS] that contain cases, such as "silicon/reduction".
 func Families() []string {
 	return []string{
-		"silicon/reduction", "silicon/special", "silicon/runs", "silicon/costdump", "silicon/tables",
+		"silicon/reduction", "silicon/accumulate", "silicon/checksums", "silicon/tables", "silicon/special",
+		"silicon/runs", "silicon/costdump",
 		"synthetic/runs", ExamplesFamily,
 	}
 }
@@ -59,6 +61,92 @@ func (r *Reduction) check() error {
 
 // Reductions returns the cases in silicon/reduction. Errors are of type *[CaseError].
 func Reductions() ([]Case[Reduction], error) { return Load[Reduction](files, "silicon/reduction") }
+
+// An Accumulation holds single sums of products that chips of the later generations computed. These
+// chips keep the last bits of terms next to large ones, and they take an operand of infinity for
+// 65536.
+type Accumulation struct {
+	Chips []string `json:"chips"`
+	Sums  []Sum    `json:"sums"`
+}
+
+// A Sum is a bias plus the products of the elements of X and W. If W is nil, all weights are 1.
+type Sum struct {
+	X    []Half  `json:"x"`
+	W    []Half  `json:"w,omitempty"`
+	Bias float32 `json:"bias,omitempty"`
+	Want Half    `json:"want"`
+}
+
+// Operands returns the input and the weight of every product. The slices x and w have the same
+// length.
+func (s *Sum) Operands() (x, w []float16.Float16) {
+	if s.W == nil {
+		const one = 0x3c00
+		return toFloat16s(s.X), slices.Repeat([]float16.Float16{one}, len(s.X))
+	}
+	return toFloat16s(s.X), toFloat16s(s.W)
+}
+
+func (a *Accumulation) check() error {
+	if len(a.Chips) == 0 || len(a.Sums) == 0 {
+		return errors.New("missing chips or sums; want both")
+	}
+	for i, s := range a.Sums {
+		if len(s.X) == 0 || s.W != nil && len(s.W) != len(s.X) {
+			return fmt.Errorf("sum %d has %d inputs and %d weights; want as many weights, or none", i, len(s.X), len(s.W))
+		}
+	}
+	return nil
+}
+
+// Accumulations returns the cases in silicon/accumulate. Errors are of type *[CaseError].
+func Accumulations() ([]Case[Accumulation], error) {
+	return Load[Accumulation](files, "silicon/accumulate")
+}
+
+// A Checksum is the relative error that a chip's results for a layer have with pseudo-random inputs:
+// the L2 norm of the differences from the results in float32 or float64, divided by the norm of the
+// latter. If one of the results changes by one place of fp16, the seventh to tenth digit changes.
+type Checksum struct {
+	Layer         string   `json:"layer"` // operation and shape
+	Inputs        string   `json:"inputs"`
+	Outputs       int      `json:"outputs"` // number of elements of the results
+	Chips         []string `json:"chips"`
+	RelativeError float64  `json:"relative_error"`
+	State         State    `json:"state"`
+	// Digits is the number of digits of RelativeError that the arithmetic gives. It is 0 if State is
+	// [Open]. If it is less than 12, Note says why.
+	Digits int    `json:"digits,omitempty"`
+	Note   string `json:"note,omitempty"`
+}
+
+// A State says how much of a [Checksum] is explained.
+type State string
+
+// The states of checksums.
+const (
+	Exact      State = "exact"       // the arithmetic is known and gives the checksum
+	Open       State = "open"        // no known arithmetic gives the checksum
+	NotModeled State = "not modeled" // the arithmetic is known, but the model does not have it
+)
+
+func (c *Checksum) check() error {
+	switch {
+	case c.Layer == "" || c.Inputs == "" || len(c.Chips) == 0:
+		return errors.New("missing layer, inputs or chips; want all three")
+	case !(c.RelativeError > 0 && c.RelativeError < 1) || c.Outputs <= 0:
+		return fmt.Errorf("relative error %g of %d outputs; want an error from 0 to 1, and outputs", c.RelativeError, c.Outputs)
+	case c.State != Exact && c.State != Open && c.State != NotModeled:
+		return fmt.Errorf("unknown state %q; want %q, %q or %q", c.State, Exact, Open, NotModeled)
+	case (c.State == Open) != (c.Digits == 0):
+		return fmt.Errorf("state %q with %d digits; want digits unless the state is open", c.State, c.Digits)
+	}
+	return nil
+}
+
+// Checksums returns the cases in silicon/checksums. Errors are of type *[CaseError].
+func Checksums() ([]Case[Checksum], error) { return Load[Checksum](files, "silicon/checksums") }
 
 // A Special is a test of an operation on unusual operands, such as infinities, NaN and numbers
 // whose result overflows. Op is one of:

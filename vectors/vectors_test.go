@@ -33,6 +33,8 @@ func ExampleReductions() {
 func TestEveryFileIsACase(t *testing.T) {
 	loaded := make(map[string]bool)
 	note(t, loaded, Reductions)
+	note(t, loaded, Accumulations)
+	note(t, loaded, Checksums)
 	note(t, loaded, Specials)
 	note(t, loaded, Runs)
 	note(t, loaded, CostDumps)
@@ -141,6 +143,9 @@ func TestBrokenCases(t *testing.T) {
 	for _, bad := range []checker{
 		&Special{}, &Run{}, &Run{Example: "a", File: "b"}, &Run{Example: "a"},
 		&Run{Example: "a", Inputs: []Values{{{Times: -1}}}, Outputs: []Values{{}}}, &CostDump{}, &Golden{},
+		&Accumulation{}, &Accumulation{Chips: []string{"M4"}, Sums: []Sum{{X: []Half{1, 2}, W: []Half{1}}}},
+		&Checksum{}, &Checksum{"l", "i", 1, []string{"M1"}, 0.1, "closed", 13, ""}, &Checksum{"l", "i", 1, []string{"M1"}, 0.1, Exact, 0, ""},
+		&Checksum{"l", "i", 1, []string{"M1"}, 2, Open, 0, ""}, &Checksum{"l", "i", 1, []string{"M1"}, 0.1, Open, 3, ""},
 	} {
 		if bad.check() == nil {
 			t.Errorf("%+v passes", bad)
