@@ -28,7 +28,7 @@ type Network struct {
 	Exact   map[string]*reference.Tensor // outputs computed in float64
 	Half    map[string]*reference.Tensor // outputs if each node's results are rounded to fp16, and quantized halves up
 	Largest float64                      // largest finite magnitude of any float tensor, including inner ones
-	Added   map[string]*reference.Tensor // outputs like Half, with sums computed by the engine's adder
+	Added   map[string]*reference.Tensor // outputs like Half, with sums of products in the engine's arithmetic
 	// Tabled has three versions of the outputs, with the largest errors of the engine's
 	// activation tables: all downwards, in random directions, and all upwards. It is nil if no
 	// node uses a table.
@@ -57,7 +57,7 @@ func Read(file []byte, inputs map[string]*reference.Tensor) (*Network, error) {
 	if n.Half, err = reference.Run(m, inputs, reference.Options{Round: roundToHalf, Nearest: roundHalvesUp}); err != nil {
 		return nil, err
 	}
-	if n.Added, err = reference.Run(m, inputs, reference.Options{Round: reference.RoundHalf, Reduce: EngineReduce}); err != nil {
+	if n.Added, err = reference.Run(m, inputs, reference.Options{Round: reference.RoundHalf, Reduce: reference.H13.Reduce}); err != nil {
 		return nil, err
 	}
 	for _, direction := range [...]int{-1, 0, 1} {

@@ -6,5 +6,5 @@
 //	            +-- reference, fp16 between the nodes -------> values with rounding
 //
 // An output agrees if it has the type and shape that the file declares and if every element is
-// within a tolerance that rounding to fp16, the engine's tables and its adder explain.
+// within a tolerance that rounding to fp16, the engine's tables and its sums explain.
 package agreement

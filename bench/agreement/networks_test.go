@@ -30,7 +30,7 @@ var (
 
 // TestNetworks fetches packages with npm where ONNX_NPM is set, and computes their networks on
 // the engine and by definition: the engine may be three times as far from the definition as
-// fp16 between the nodes, the engine's tables and its adder explain. Bits with tensors in the L2 and with
+// fp16 between the nodes, the engine's tables and its sums explain. Bits with tensors in the L2 and with
 // all of them in memory are equal. What it logs is the table of docs/accuracy.md, which
 // -update writes.
 func TestNetworks(t *testing.T) {
@@ -144,7 +144,7 @@ var definitions = [4]reference.Options{
 	{},
 	{Round: reference.RoundHalf},
 	{Round: reference.RoundHalf, Function: EngineFunction},
-	{Round: reference.RoundHalf, Function: EngineFunction, Reduce: EngineReduce},
+	{Round: reference.RoundHalf, Function: EngineFunction, Reduce: reference.H13.Reduce},
 }
 
 const measuredHead = `| network | nodes | nodes, MACs on the engine | exact: RMS, largest | fp16 between nodes | and tables | and adder | same choice |
@@ -346,7 +346,7 @@ func (r *measurement) compareSample(g *onnx.Graph, s sample) {
 		want := s.yardsticks[0][name]
 		off, explained := measureDifference(got.Data, want.Data).RMS, measureDifference(s.yardsticks[3][name].Data, want.Data).RMS
 		if !(off <= 3*explained+minDifference) {
-			r.beyond = append(r.beyond, fmt.Sprintf("%s is %.3g from its definition; fp16, tables and adder explain %.3g", name, off, explained))
+			r.beyond = append(r.beyond, fmt.Sprintf("%s is %.3g from its definition; fp16, tables and sums explain %.3g", name, off, explained))
 		}
 		for i, y := range s.yardsticks {
 			r.engine[i] = largerDifference(r.engine[i], measureDifference(got.Data, y[name].Data))

@@ -45,11 +45,11 @@ func TestListProblems(t *testing.T) {
 		t.Errorf("a network without fault misses: %s", what)
 	}
 	for want, change := range map[string]func(*measurement){
-		`outputs ["y"] are not computed`:                                      func(m *measurement) { m.lost = []string{"y"} },
-		"with all tensors in memory: y":                                       func(m *measurement) { m.inMemory = "y" },
-		"y is 0.032 from its definition; fp16, tables and adder explain 0.01": func(m *measurement) { m.compareSample(&onnx.Graph{}, outputs(1.032, 1.01)) },
-		"y is +Inf from its definition; fp16, tables and adder explain 0":     func(m *measurement) { m.compareSample(&onnx.Graph{}, outputs(math.NaN(), 1)) },
-		"onnxruntime is 0.03 from the definition":                             func(m *measurement) { m.single.RMS = 0.03 },
+		`outputs ["y"] are not computed`:                                     func(m *measurement) { m.lost = []string{"y"} },
+		"with all tensors in memory: y":                                      func(m *measurement) { m.inMemory = "y" },
+		"y is 0.032 from its definition; fp16, tables and sums explain 0.01": func(m *measurement) { m.compareSample(&onnx.Graph{}, outputs(1.032, 1.01)) },
+		"y is +Inf from its definition; fp16, tables and sums explain 0":     func(m *measurement) { m.compareSample(&onnx.Graph{}, outputs(math.NaN(), 1)) },
+		"onnxruntime is 0.03 from the definition":                            func(m *measurement) { m.single.RMS = 0.03 },
 	} {
 		bad := good
 		change(&bad)

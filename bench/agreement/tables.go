@@ -47,33 +47,6 @@ func EngineFunction(name string, x float64) (y float64, ok bool) {
 // roundLikeEngine rounds the product v to fp16, ties away from zero.
 func roundLikeEngine(v float64) float16.Float16 { return mac.Round(v, mac.NearestAway) }
 
-// EngineReduce sums products with the precision of the engine, whose sums are multiples of 2^-16; see
-// package mac. For each l it sets acc[l] to the sum of panel[k*len(acc)+l]*taps[k] over all k. Factors
-// are first rounded to fp16, except that those beyond its range keep eleven significant bits. Sums have
-// no limit here. Use EngineReduce as the Reduce of [reference.Options].
-func EngineReduce(acc, panel, taps []float64) {
-	if len(acc) == 0 || len(taps) == 0 {
-		return
-	}
-	sums := make([]float32, len(acc))
-	mac.Arithmetic{FullRange: true}.Reduce(sums, toFloat32s(panel), len(acc), mac.TapsOf(len(taps), toFloat32s(taps)), mac.Start{})
-	for i, v := range sums {
-		acc[i] = float64(v)
-	}
-}
-
-func toFloat32s(v []float64) []float32 {
-	list := make([]float32, len(v))
-	for i, x := range v {
-		if math.Abs(x) < 0x1p-14 {
-			list[i] = mac.Round(x, mac.NearestAway).Float32()
-		} else {
-			list[i] = float32(roundSignificand("", x))
-		}
-	}
-	return list
-}
-
 // roundSignificand rounds v to eleven significant bits, as many as fp16 has. Unlike rounding to
 // fp16, it does not limit the range.
 func roundSignificand(_ string, v float64) float64 {

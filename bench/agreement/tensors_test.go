@@ -19,7 +19,7 @@ var (
 )
 
 // TestTensors makes every tensor of the file named by -inspect an output. It logs how far
-// each is from its definition, and how far fp16, tables and the adder explain. If the first
+// each is from its definition, and how far fp16, tables and sums explain. If the first
 // is many times the second, a layer is wrong, unless the defect depends on merged layers,
 // which the outputs prevent.
 func TestTensors(t *testing.T) {

@@ -52,9 +52,9 @@ func newTableErrorNoise(m *onnx.Model, direction int) func(op string, v float64)
 
 // outputTolerance returns how far the elements of the named output may differ from the exact ones.
 // It is the larger of two sums: ten times the change by fp16 between the nodes plus a share of the
-// largest elements, and three times the change by the errors of tables and of the adder. A share of
-// the largest element of any tensor is included because the adder's rounding depends on the terms
-// of a sum, not on the sum. The result of a quantized operator may differ by one step.
+// largest elements, and three times the change by the errors of tables and of sums. A share of
+// the largest element of any tensor is included because the planar engine's rounding depends on the
+// terms of a sum, not on the sum. The result of a quantized operator may differ by one step.
 func (n *Network) outputTolerance(output string) float64 {
 	exact := n.Exact[output]
 	distance := func(data []float64) (most float64) {
@@ -72,13 +72,13 @@ func (n *Network) outputTolerance(output string) float64 {
 		}
 	}
 	share, step := 0.002, 0.0
-	adder := n.Largest * 0x1p-11
+	terms := n.Largest * 0x1p-11
 	for i := range n.Model.Nodes {
 		if x := &n.Model.Nodes[i]; strings.HasPrefix(x.Op, "QLinear") || strings.HasPrefix(x.Op, "DynamicQuantize") || x.Op == "QGemm" {
 			share, step = 0.1, 1.01*n.largestQuantizationStep()
 		}
 	}
-	t := 10*distance(n.Half[output].Data) + max(share*largest, step) + adder + 0x1p-14
+	t := 10*distance(n.Half[output].Data) + max(share*largest, step) + terms + 0x1p-14
 	t = max(t, 3*distance(n.Added[output].Data))
 	for _, noisy := range n.Tabled {
 		t = max(t, 3*distance(noisy[output].Data))

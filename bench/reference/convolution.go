@@ -174,8 +174,10 @@ func (c *call) convolve(x, weights, bias *Tensor) (*Tensor, error) {
 		return nil, err
 	}
 	if c.Reduce != nil {
-		reduceWindows(y, x, weights, w, groups, c.Reduce)
-		return y.addChannelBias(bias)
+		if y, err = y.addChannelBias(bias); err == nil {
+			reduceWindows(y, x, weights, w, groups, c.Reduce)
+		}
+		return y, err
 	}
 	plane, area, taps := countValidElements(w.in), countValidElements(w.out), countValidElements(w.kernel)
 	line := make([]float64, area) // the inputs of a tap in one channel
@@ -197,8 +199,8 @@ func (c *call) convolve(x, weights, bias *Tensor) (*Tensor, error) {
 	return y.addChannelBias(bias)
 }
 
-// reduceWindows adds the convolution of x with weights to y, which must hold zeros. The function
-// reduce sums the products, as [Options].Reduce describes.
+// reduceWindows adds the convolution of x with weights to y. The function reduce sums the products,
+// as [Options].Reduce describes.
 func reduceWindows(y, x, weights *Tensor, w *window, groups int, reduce func(acc, panel, taps []float64)) {
 	plane, area, taps := countValidElements(w.in), countValidElements(w.out), countValidElements(w.kernel)
 	outputs, channels := weights.Dims[0]/groups, weights.Dims[1] // of a group

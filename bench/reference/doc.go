@@ -6,7 +6,7 @@
 //	inputs by name -------------------+--> Run --> results by name
 //	Options.Round: fp16 between nodes-+
 //	Options.Function: tables ---------+
-//	Options.Reduce: an adder ---------+
+//	Options.Reduce: arithmetic -------+
 //
 // Each operator is one short function. The tables from operator names to functions are in
 // the file of the operator's family:
@@ -28,6 +28,8 @@
 //	attention.go      Attention, MultiHeadAttention, RotaryEmbedding, ...
 //	spectra.go        DFT, STFT, HannWindow, ...
 //	control.go        If, Loop, Scan
+//
+// Sums of products as an engine computes them are in arithmetic.go, which does not use the model's code.
 //
 // Numbers of every type are float64, so integers beyond 2^53 are not exact. The ends of a
 // Slice are still right: they are clamped to the axis. Results of integer types of up to 32

@@ -27,10 +27,10 @@ type Options struct {
 	// Reciprocal, Div multiplies by a Reciprocal, normalizations use Rsqrt, and an LSTM uses
 	// Sigmoid and Tanh. If Function is nil, all functions are exact.
 	Function func(name string, x float64) (y float64, ok bool)
-	// Reduce computes the sums of convolutions and matmuls, for instance with a device's adder.
-	// For each l it stores the sum of panel[k*len(acc)+l]*taps[k] over all k in acc[l], which is
-	// 0 before. If Reduce is nil, all sums are computed in float64. Transposed convolutions,
-	// quantized operators and means never use Reduce.
+	// Reduce computes the sums of convolutions and matmuls, for instance as a device does:
+	// [Arithmetic.Reduce]. For each l it adds the sum of panel[k*len(acc)+l]*taps[k] over all k to
+	// acc[l], which holds the bias or 0. If Reduce is nil, all sums are computed in float64.
+	// Transposed convolutions, means and matmuls of quantized operators never use Reduce.
 	Reduce func(acc, panel, taps []float64)
 	// Observe is called after each node with its results, including nodes in branches and loop
 	// bodies. A result is nil if the node leaves out that output. Observe must not change the

@@ -236,7 +236,7 @@ func TestFunction(t *testing.T) {
 	}
 }
 
-// TestReduce runs matmuls and convolutions with an adder that doubles every sum.
+// TestReduce runs matmuls and convolutions with sums that are doubled.
 func TestReduce(t *testing.T) {
 	double := func(acc, panel, taps []float64) {
 		for l := range acc {
