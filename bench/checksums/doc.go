@@ -1,0 +1,11 @@
+// Package checksums computes the layers whose relative errors chips printed to 16 digits
+// (vectors/silicon/checksums), from the inputs of the published scripts.
+//
+//	seed --> vectors/numpy --> inputs --+--> float32 or float64 --> reference
+//	                                    +--> fp16 --> Engine -----> results, and their relative error
+//
+// An [Engine] computes layers on fp16 numbers. [Plain] computes them by the rules of the arithmetic
+// alone, and tests also use the model.
+//
+// If one result is one place of fp16 off, the seventh to tenth digit of the error changes.
+package checksums
