@@ -81,7 +81,7 @@ type accumulator struct {
 	sum      int64 // of all tiles before the current one, with the start value
 	tile     int64 // sum of the current tile
 	taps     int   // number of terms in the current tile
-	infinity float32
+	infinity float32 // 0, the infinity that the sum has become, or NaN if it had infinities of both signs
 }
 
 // start sets the accumulator to its first value: a bias rounded to a multiple of 2^-16, ties away from
@@ -96,18 +96,15 @@ func (a *accumulator) start(bias float32, rule Arithmetic) {
 	a.checkLimit(rule)
 }
 
-// add adds the product of x and w. An infinite product makes the sum infinite; two infinities of
-// opposite signs and 0 * inf give +0 (measured on M1).
+// add adds the product of x and w. An infinite product makes the sum infinite; 0 * inf is +0, and so is
+// a sum with infinities of both signs (measured on M1 for a difference; that a sum stays +0 from then
+// on is assumed).
 func (a *accumulator) add(x, w float32, rule Arithmetic) {
 	var t int64
-	if p := x * w; p-p == 0 {
+	if p := float32(x * w); p-p == 0 {
 		t = term(x, w)
 	} else if p == p {
-		if a.infinity == -p {
-			*a = accumulator{taps: a.taps}
-		} else {
-			a.infinity = p
-		}
+		a.infinity += p
 	}
 	a.addTerm(t, rule)
 	a.checkLimit(rule)
@@ -142,7 +139,10 @@ func (a *accumulator) checkLimit(rule Arithmetic) {
 
 // value returns the sum, as roundToOdd converts it.
 func (a *accumulator) value() float32 {
-	if a.infinity != 0 {
+	switch {
+	case a.infinity != a.infinity:
+		return 0
+	case a.infinity != 0:
 		return a.infinity
 	}
 	return roundToOdd(a.sum + a.tile)
