@@ -6,6 +6,7 @@ import (
 	"anesim/hw/clock"
 	"anesim/hw/dma"
 	"anesim/hw/l2"
+	"anesim/hw/mac"
 	"anesim/hw/regs"
 	"anesim/hw/tiles"
 )
@@ -54,6 +55,8 @@ type Device struct {
 	rest   groups         // groups of the descriptors that the report does not list
 	shown  int            // number of listed descriptors that Each has seen
 	report Report
+
+	tables map[[mac.TableBytes]byte]*mac.Table // by their bytes, at most maxTables
 }
 
 // New returns a device with all tiles (halves of MAC engines) enabled. The device reads and writes

@@ -42,7 +42,7 @@ func (d *Device) prepareEngine(e *engineTask, t *regs.Task) (limit *evidence.Lim
 				return nil, &Fault{Unit: "kernel-dma", What: err.Error()}
 			}
 		}
-		if e.post.Table, err = readTable(table); err != nil {
+		if e.post.Table, err = d.readTable(table); err != nil {
 			return d.newUnreadableLimit(t, "activation table", err), nil
 		}
 	}
@@ -169,19 +169,35 @@ func (d *Device) readLanes(t *regs.Task) (b [tiles.Engines][]byte, err error) {
 }
 
 // readTable parses the activation table at the start of the first weight stream that is on. In
-// known tasks without weights, all streams read the same table.
-func readTable(lanes [tiles.Engines][]byte) (*mac.Table, error) {
+// known tasks without weights, all streams read the same table. The device keeps tables, because the
+// tasks of a network have few different ones and a table computes the values of all inputs only once.
+func (d *Device) readTable(lanes [tiles.Engines][]byte) (*mac.Table, error) {
 	for i, b := range lanes {
 		switch {
 		case b == nil:
 		case len(b) < mac.TableBytes:
 			return nil, &tiles.KernelError{Lane: i, Need: mac.TableBytes, Have: len(b)}
 		default:
-			return mac.ParseTable(b[:mac.TableBytes])
+			key := [mac.TableBytes]byte(b)
+			if t := d.tables[key]; t != nil {
+				return t, nil
+			}
+			t, err := mac.ParseTable(key[:])
+			if err != nil {
+				return nil, err
+			}
+			if d.tables == nil || len(d.tables) == maxTables {
+				d.tables = map[[mac.TableBytes]byte]*mac.Table{}
+			}
+			d.tables[key] = t
+			return t, nil
 		}
 	}
 	return nil, fmt.Errorf("missing activation table: no coefficient lane is enabled")
 }
+
+// maxTables is the number of tables that a device keeps. It limits their values to 8 MiB.
+const maxTables = 64
 
 // stripTables removes the activation table, 128 bytes, from the start of each weight stream of a
 // multiply-accumulate. That each stream has a table was seen in 5 of 5 programs. That the table

@@ -71,18 +71,19 @@ func (t *Table) findResults(n int) *[1 << 16]float16.Float16 {
 // each rounded to fp16 (measured for the PostScale of exp on M6; AccBias on M6, where inverse adds
 // an epsilon).
 func (t *Table) evalAccumulators(dst []float16.Float16, acc []float32, scale, bias float32) {
-	product := Post{Scale: scale}
-	product.Apply(dst, acc)
-	if bias != 0 {
-		sum := Post{Scale: 1, Bias: bias}
-		var wide [256]float32
-		for d := dst; len(d) > 0; d = d[min(len(d), len(wide)):] {
-			v := wide[:min(len(d), len(wide))]
-			Widen(v, d[:len(v)])
-			sum.Apply(d[:len(v)], v)
+	product, sum := Post{Scale: scale}, Post{Scale: 1, Bias: bias}
+	var wide [512]float32 // elements at a time, which stay in the first-level cache
+	for len(acc) > 0 {
+		n := min(len(acc), len(wide))
+		d := dst[:n]
+		product.Apply(d, acc[:n])
+		if bias != 0 {
+			Widen(wide[:n], d)
+			sum.Apply(d, wide[:n])
 		}
+		t.EvalSlice(d)
+		dst, acc = dst[n:], acc[n:]
 	}
-	t.EvalSlice(dst)
 }
 
 // lookUp returns the table's value for v after Eval has handled signs: an end value, or a value
