@@ -6,8 +6,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// An Arithmetic sums products of fp16 numbers as an engine does, by what real chips showed in
-// published tests. It is written for comparison with the rule, not for speed.
+// An Arithmetic sums products of fp16 numbers as real chips did in published tests. It is written for
+// comparison with the rule, not for speed.
 //
 //	x, w     fp16, exact
 //	x*w      0 if the exponents of x and w sum to less than -16, else rounded to a multiple of 2^-16
@@ -19,7 +19,8 @@ import (
 // properties.
 //
 // The relative errors in vectors/silicon/checksums, of up to 1.5 million sums each, and the single
-// results in vectors/silicon/accumulate support every part. The exceptions are marked as assumed where they are computed.
+// results in vectors/silicon/accumulate and reduction support every part. Exceptions are marked as
+// assumed in the code.
 type Arithmetic struct {
 	// RoundLargeTerms is set if large terms cost others their last bits, as on M1: the units sum the
 	// terms of each four consecutive products, and two numbers, of which one has a magnitude of

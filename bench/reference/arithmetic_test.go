@@ -32,6 +32,20 @@ func TestAccumulations(t *testing.T) {
 	}
 }
 
+// TestReductions computes the sums that were asked of M1.
+func TestReductions(t *testing.T) {
+	cases, err := vectors.Reductions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		x, w := c.Data.Operands()
+		if got := H13.Dot(x, w); got != float16.Float16(c.Data.Want) {
+			t.Errorf("%s: %s: %v; want %v", c.File, c.Name, got, float16.Float16(c.Data.Want))
+		}
+	}
+}
+
 // TestDotH13 has sums by hand in which M1 differs from later chips.
 func TestDotH13(t *testing.T) {
 	const inf, nan = 0x7c00, 0x7e00
