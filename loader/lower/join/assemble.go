@@ -48,10 +48,11 @@ func (j *joiner) assignPorts() error {
 		addOutputs()
 	}
 	padding := 0
+	read := j.findReadTensors()
 	for i := range j.net.Inputs {
 		if in := &j.net.Inputs[i]; in.Values == nil {
 			addPort(i, loader.Input)
-		} else if j.hasReader(i) {
+		} else if read[i] {
 			padding += place.Surface(0, in.Shape).Depth*in.Shape.N - len(in.Values)*layer.ElementBytes
 			if err := layer.CheckLimit("bytes of padding in the rows of constants", padding, maxConstantPadding,
 				"give them wider rows, so that padding takes at most %d bytes"); err != nil {
@@ -77,14 +78,15 @@ func (j *joiner) hasMatMul() bool {
 	return false
 }
 
-// hasReader reports whether any step reads the tensor with the given index.
-func (j *joiner) hasReader(tensor int) bool {
+// findReadTensors returns, for each tensor, whether any step reads it.
+func (j *joiner) findReadTensors() []bool {
+	read := make([]bool, len(j.tensors))
 	for i := range j.steps {
-		if slices.Contains(j.steps[i].inputs, tensor) {
-			return true
+		for _, in := range j.steps[i].inputs {
+			read[in] = true
 		}
 	}
-	return false
+	return read
 }
 
 // encodeValues returns the values of constant t as bytes, with the row padding that tensors have in
@@ -114,7 +116,7 @@ func (j *joiner) placeSteps() (tasks []*task.Task, runs []Run, into []int) {
 	var filled []int
 	if !j.net.InMemory {
 		kept, shift = j.placeResidents()
-		filled = j.measureOccupancy(kept, shift)
+		filled = j.measureOccupancy(kept)
 	}
 	resident := make([]bool, len(j.tensors))
 	for _, r := range kept {

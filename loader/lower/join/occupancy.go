@@ -8,29 +8,23 @@ import (
 )
 
 // measureOccupancy returns how many bytes of L2 each step has in use, for resident tensors and for
-// the operands of its own tasks. Bytes where these overlap count once.
-func (j *joiner) measureOccupancy(kept map[access]*resident, shift []int) []int {
-	type span struct{ from, to int }
-	at := make([][]span, len(j.steps))
+// the operands of its own tasks. These have no address in common.
+func (j *joiner) measureOccupancy(kept map[access]*resident) []int {
+	change := make([]int, len(j.steps)+1)
 	seen := map[*place.Extent]bool{}
 	for _, r := range kept {
 		if e := r.extent; !seen[e] {
 			seen[e] = true
-			for i := e.First; i <= e.Last; i++ {
-				at[i] = append(at[i], span{e.Base, e.Base + e.Bytes})
-			}
+			change[e.First] += e.Bytes
+			change[e.Last+1] -= e.Bytes
 		}
 	}
 	bytes := make([]int, len(j.steps))
+	residents := 0
 	for i := range j.steps {
+		residents += change[i]
 		lo, hi := j.stepTileRange(i, kept)
-		list := append(at[i], span{lo + shift[i], hi + shift[i]})
-		slices.SortFunc(list, func(a, b span) int { return a.from - b.from })
-		end := 0
-		for _, s := range list {
-			bytes[i] += max(0, s.to-max(end, s.from))
-			end = max(end, s.to)
-		}
+		bytes[i] = residents + hi - lo
 	}
 	return bytes
 }

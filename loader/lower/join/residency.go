@@ -2,7 +2,6 @@ package join
 
 import (
 	"cmp"
-	"slices"
 
 	"anesim/hw/regs"
 	"anesim/loader/layer"
@@ -146,8 +145,12 @@ func (j *joiner) canKeepInput(r *resident) bool {
 	return false
 }
 
-// isLoadedBy reports whether a is one of the accesses that load r from memory.
-func (r *resident) isLoadedBy(a access) bool { return slices.Contains(r.loads, a) }
+// isLoadedBy reports whether a, an access of r, is one of those that load r from memory. They are
+// the first tasks that access r.
+func (r *resident) isLoadedBy(a access) bool {
+	n := len(r.loads)
+	return n > 0 && a.which == task.Operand1 && a.step == r.loads[0].step && a.task <= r.loads[n-1].task
+}
 
 // chooseLayout sets the layout of r in L2 and reports whether all accesses can use it. It tries
 // rows with all their channels first, and then planes with all their rows, which tasks that read
@@ -412,128 +415,4 @@ func (j *joiner) stepTileRange(step int, kept map[access]*resident) (lo, hi int)
 		lo = 0
 	}
 	return lo &^ 63, min(j.l2Bytes(), layer.RoundUp(hi, 64))
-}
-
-// placeResidents chooses the tensors that stay in L2 between steps, and places them together with
-// the tiles of each step. kept maps each access to its resident, and shift holds how far the tiles
-// of each step move. The choice is made with the smallest layouts; then residents for which there
-// is room get rows without bank conflicts for all their readers.
-func (j *joiner) placeResidents() (kept map[access]*resident, shift []int) {
-	chosen := j.findResidentCandidates()
-	live := make([]bool, len(j.tensors))
-	for _, r := range chosen {
-		live[r.tensor] = true
-	}
-	skewed := false // whether the choice is made
-	for {
-		kept = map[access]*resident{}
-		chosen = slices.DeleteFunc(chosen, func(r *resident) bool { return !live[r.tensor] })
-		var list []*place.Extent
-		for _, r := range chosen {
-			t := &j.tensors[r.tensor]
-			r.extent = &place.Extent{Bytes: r.bytes(), First: r.accesses[0].step, Last: t.last, Streams: r.loads != nil}
-			list = append(list, r.extent)
-			for _, a := range r.accesses {
-				kept[a] = r
-			}
-		}
-		list = j.overwriteSources(chosen, kept, list)
-		arenas := make([]*place.Extent, len(j.steps))
-		lows := make([]int, len(j.steps))
-		for i := range j.steps {
-			lo, hi := j.stepTileRange(i, kept)
-			arenas[i], lows[i] = &place.Extent{Bytes: hi - lo, First: i, Last: i, Streams: true}, lo
-			list = append(list, arenas[i])
-		}
-		bad := place.Allocate(list, j.l2Bytes())
-		if bad == nil && !skewed && avoidBankConflicts(chosen) {
-			skewed = true
-			continue
-		}
-		if bad == nil {
-			shift = make([]int, len(j.steps))
-			for i, a := range arenas {
-				shift[i] = a.Base - lows[i]
-			}
-			return kept, shift
-		}
-		if skewed {
-			compactOverlapping(bad, chosen)
-			continue
-		}
-		// At the step that is full, the tensor with the longest lifetime is spilled, then the
-		// largest.
-		var out *resident
-		for _, r := range chosen {
-			if r.extent.Overlaps(bad) && (out == nil || cmp.Or(
-				cmp.Compare(r.extent.Last-r.extent.First, out.extent.Last-out.extent.First),
-				cmp.Compare(r.extent.Bytes, out.extent.Bytes)) > 0) {
-				out = r
-			}
-		}
-		if out == nil { // the step is full on its own: keep it as it was lowered
-			return map[access]*resident{}, make([]int, len(j.steps))
-		}
-		live[out.tensor] = false
-	}
-}
-
-// avoidBankConflicts gives the residents in list layouts that cause no bank conflicts for any of
-// their readers. It reports whether any resident became larger.
-func avoidBankConflicts(list []*resident) bool {
-	larger := false
-	for _, r := range list {
-		if before := r.bytes(); !r.byPlane {
-			r.setRowLayout(r.fetches)
-			larger = larger || r.bytes() > before
-		}
-	}
-	return larger
-}
-
-// compactOverlapping compacts the residents in list whose lifetimes overlap with that of e. If none
-// of them becomes smaller, it compacts all residents in list.
-func compactOverlapping(e *place.Extent, list []*resident) {
-	smaller := false
-	for _, r := range list {
-		if r.extent.Overlaps(e) && r.compactLayout() {
-			smaller = true
-		}
-	}
-	if !smaller {
-		for _, r := range list {
-			r.compactLayout()
-		}
-	}
-}
-
-// overwriteSources makes a step write its result over one of its sources where possible: the step
-// must be a single elementwise task, and no later step may read that source. It returns list
-// without the extents that are no longer needed. The vendor's compiler does so for softmax; that it
-// does so for additions between convolutions is inferred.
-func (j *joiner) overwriteSources(chosen []*resident, kept map[access]*resident, list []*place.Extent) []*place.Extent {
-	gone := map[*place.Extent]bool{}
-	for _, r := range chosen {
-		a := r.accesses[0]
-		plan := j.steps[a.step].part.output.Tasks
-		if a.which != task.OperandResult || len(plan) != 1 || !plan[0].IsElementwise() {
-			continue
-		}
-		for _, which := range [...]task.Operand{task.Operand1, task.Operand2} {
-			in := kept[access{a.step, 0, which}]
-			if in == nil || in.extent == r.extent || in.extent.Last != a.step || in.layout != r.layout || in.loads != nil && in.loads[0].step == a.step {
-				continue
-			}
-			from, ok := in.locateOperand(plan[0], which)
-			to, _ := r.locateOperand(plan[0], task.OperandResult)
-			if !ok || from != to {
-				continue
-			}
-			gone[r.extent] = true
-			in.extent.Last = r.extent.Last
-			r.extent = in.extent
-			break
-		}
-	}
-	return slices.DeleteFunc(list, func(e *place.Extent) bool { return gone[e] })
 }
