@@ -75,6 +75,9 @@ func (p *timeline) findFree(e *Extent) int {
 	for moved := true; moved; {
 		moved = false
 		for i, s := range p.sets {
+			if len(s) == 0 || s[0].from-at >= e.Bytes {
+				continue
+			}
 			k := s.find(at)
 			if k < len(s) && s[k].from-at < e.Bytes {
 				at, moved = s[k].to, true
@@ -122,18 +125,22 @@ type spans []span
 // A span is the range [from, to) of addresses.
 type span struct{ from, to int }
 
-// find returns the index of the first span that ends after at, or len(s).
+// find returns the index of the first span that ends after at, or len(s). It takes time in
+// proportion to the logarithm of the index, because most searches end near the start.
 func (s spans) find(at int) int {
-	if len(s) == 0 || s[0].to > at {
-		return 0
+	high := 1
+	for high <= len(s) && s[high-1].to <= at {
+		high *= 2
 	}
-	k, _ := slices.BinarySearchFunc(s, at, func(x span, at int) int {
-		if x.to > at {
-			return 1
+	low, high := high/2, min(high-1, len(s))
+	for low < high {
+		if mid := (low + high) / 2; s[mid].to > at {
+			high = mid
+		} else {
+			low = mid + 1
 		}
-		return -1
-	})
-	return k
+	}
+	return low
 }
 
 // add adds the range [from, to), and merges the spans that it meets.
