@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -322,9 +323,58 @@ func (m *Model) Kind() Kind { return m.kind }
 // for a compiled program. The caller must not change the result.
 func (m *Model) Network() *list.Network { return m.net }
 
+// Files returns the paths of all files that a network was read from: its own, and those with its
+// weights. It returns nil for another model, and for a network that was not opened as a file.
+func (m *Model) Files() []string {
+	if m.net == nil {
+		return nil
+	}
+	return m.net.Files
+}
+
+// OutputNames returns the names of all outputs that a run of the model can have, in order. A run has
+// fewer if it does not compute all values.
+func (m *Model) OutputNames() []string {
+	var names []string
+	if m.kind == KindProgram {
+		for port := range m.program.Outputs() {
+			names = append(names, port.Name)
+		}
+		return names
+	}
+	for _, out := range m.net.AllResults() {
+		names = append(names, out.Name)
+	}
+	return names
+}
+
+// A MissingWeightsError reports that values were asked of a network whose file keeps weights in
+// other files, some of which do not exist or were not read.
+type MissingWeightsError struct {
+	Files []string // names in the network's file
+}
+
+func (e *MissingWeightsError) Error() string {
+	var names []string
+	for _, name := range e.Files {
+		names = append(names, strconv.Quote(name))
+	}
+	return fmt.Sprintf("weights are missing: %s does not exist or was not read; only time, bytes and energy can be computed without them", strings.Join(names, ", "))
+}
+
+// CheckWeights returns a *[MissingWeightsError] if the model is a network that lacks weights which
+// its file refers to.
+func (m *Model) CheckWeights() error {
+	if m.net == nil || len(m.net.Absent) == 0 {
+		return nil
+	}
+	return &MissingWeightsError{m.net.Absent}
+}
+
 // Programs returns the programs that [Model.Run] would dispatch with the options o, in order. A
 // compiled program or a single layer has one program. A network has several if some of its layers
-// cannot share one. Weights that the model lacks are generated from o.Seed.
+// cannot share one. Weights that the model lacks are generated from o.Seed, unless its file refers to
+// them; then, the error is a *[MissingWeightsError].
 func (m *Model) Programs(ctx context.Context, o Options) ([]*loader.Program, error) {
 	low, err := m.lowerOrReuse(ctx, &o, false)
 	if err != nil {
@@ -363,10 +413,15 @@ func (o *Options) Memories() (m layer.Memories) {
 
 // lowerOrReuse returns the programs of the model for the options o. If the programs of the previous
 // call fit o, it returns them again. If sizes is true, the programs are only timed and need no
-// weights.
+// weights. Otherwise, the error is a *[MissingWeightsError] if the network lacks some.
 func (m *Model) lowerOrReuse(ctx context.Context, o *Options, sizes bool) (*loweredModel, error) {
 	if m.kind == KindProgram {
 		return wrapCompiledProgram(m.program), nil
+	}
+	if !sizes {
+		if err := m.CheckWeights(); err != nil {
+			return nil, err
+		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

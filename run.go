@@ -34,8 +34,8 @@ func Run(p *loader.Program, o Options) (*Result, error) {
 //	                                                   |
 //	          outputs <-- output windows <-------------+
 //
-// The error is an *[OptionError], an *[InputError], any error from ctx, or one that reports a
-// mistake in the program. Canceling ctx stops the run between two descriptors.
+// The error is an *[OptionError], an *[InputError], a *[MissingWeightsError], any error from ctx, or
+// one that reports a mistake in the program. Canceling ctx stops the run between two descriptors.
 func (m *Model) Run(ctx context.Context, o Options) (*Result, error) {
 	o, err := o.withDefaults()
 	if err != nil {

@@ -122,10 +122,13 @@ const (
 	bundleName = "model.bundle"
 )
 
+// Tree returns the directory below c.Dir that holds all entries.
+func (c *Cache) Tree() string { return filepath.Join(c.Dir, treeName) }
+
 // Path returns the path of the file that holds the entry for key k, or would hold it if there were
 // one.
 func (c *Cache) Path(k *Key) string {
-	return filepath.Join(c.Dir, treeName, c.Build, k.Identifier().String(), bundleName)
+	return filepath.Join(c.Tree(), c.Build, k.Identifier().String(), bundleName)
 }
 
 // Do obtains the content for key k and passes it to use. It reads the content from the cache if it

@@ -67,7 +67,12 @@ func openPackage(path string, o Options) (*list.Network, error) {
 		return nil, err
 	}
 	o.Dir = filepath.Join(path, filepath.FromSlash(filepath.ToSlash(filepath.Dir(model))))
-	return ReadCoreML(data, o)
+	n, err := ReadCoreML(data, o)
+	if err != nil {
+		return nil, err
+	}
+	n.Files = append(n.Files, filepath.Join(path, coreml.Manifest), filepath.Join(path, filepath.FromSlash(model)))
+	return n, nil
 }
 
 func readProgram(p *mil.Program, m *coreml.Model, size int, text bool, o Options) (*list.Network, error) {
@@ -76,8 +81,12 @@ func readProgram(p *mil.Program, m *coreml.Model, size int, text bool, o Options
 		return nil, err
 	}
 	n, err := readModel(&g.Model, g.Packings, size+int(min(g.Bytes, 1<<30)), o)
-	if err != nil || m == nil {
-		return n, err
+	if err != nil {
+		return nil, err
+	}
+	n.Files = append(n.Files, g.Files...)
+	if m == nil {
+		return n, nil
 	}
 	for i := range n.Inputs { // use the types that the model's user sees
 		for _, x := range m.Inputs {

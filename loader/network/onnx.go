@@ -3,6 +3,9 @@ package network
 import (
 	"errors"
 	"io"
+	"maps"
+	"path/filepath"
+	"slices"
 
 	"anesim/loader/network/graph"
 	"anesim/loader/network/list"
@@ -44,7 +47,7 @@ func toFormatError(err error) error {
 // readModel builds a network from model m, whose file has size bytes. packings describes the
 // constants that the file stores in packed form; it may be nil.
 func readModel(m *onnx.Model, packings map[*onnx.Tensor]*graph.Packing, size int, o Options) (*list.Network, error) {
-	files, notes, err := m.Attach(o.Dir)
+	files, absent, notes, err := m.Attach(o.Dir)
 	var format *onnx.FormatError
 	switch {
 	case errors.As(err, &format):
@@ -53,5 +56,13 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*graph.Packing, size int
 		return nil, err
 	}
 	defer files.Close()
-	return readGraph(m.Import(packings), size, notes, o)
+	n, err := readGraph(m.Import(packings), size, notes, o)
+	if err != nil {
+		return nil, err
+	}
+	n.Absent = absent
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		n.Files = append(n.Files, filepath.Join(o.Dir, name))
+	}
+	return n, nil
 }

@@ -100,7 +100,18 @@ func Open(path string, o Options) (*list.Network, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if strings.EqualFold(filepath.Ext(path), ".onnx") {
+	n, err := readOpened(f, strings.EqualFold(filepath.Ext(path), ".onnx"), read, o)
+	if err != nil {
+		return nil, err
+	}
+	n.Files = append(n.Files, path)
+	return n, nil
+}
+
+// readOpened reads a network from f with the function read, or, if f is an ONNX file, without
+// keeping all of it in memory.
+func readOpened(f *os.File, isONNX bool, read func([]byte, Options) (*list.Network, error), o Options) (*list.Network, error) {
+	if isONNX {
 		size, err := regularFileSize(f, onnx.MaxBytes)
 		if err != nil {
 			return nil, err

@@ -12,12 +12,15 @@ import (
 // MaxBytes is the largest size in bytes of a file in a package that is read.
 const MaxBytes = 1 << 31
 
+// Manifest is the name of the file in a package that lists the others.
+const Manifest = "Manifest.json"
+
 // ModelPath returns the path of the model file in dir, a Core ML package. It reads the path from
 // the package's Manifest.json, and returns an error if that file is malformed or names a file
 // outside the package.
 func ModelPath(dir fs.FS) (string, error) {
 	const most = 1 << 20
-	data, err := ReadFile(dir, "Manifest.json", most)
+	data, err := ReadFile(dir, Manifest, most)
 	if err != nil {
 		return "", err
 	}

@@ -20,6 +20,13 @@ type Network struct {
 	// operators.
 	Nodes []Node
 	Notes []string // remarks about the file for the user
+	// Files are the paths of all files that the network was read from: its own, and those with
+	// its weights. They are empty for a network that was not opened as a file.
+	Files []string
+	// Absent names the files, as the network's file does, whose values it lacks because they do
+	// not exist or were not read. The time of such a network is right, but values computed with
+	// the weights that take their place would be those of another network.
+	Absent []string
 	// Constants holds the values of constant tensors that layers read from memory.
 	Constants map[string][]float16.Float16
 	// Made holds the shapes in which tensors are stored between layers. Layers that read rows of

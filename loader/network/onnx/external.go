@@ -24,9 +24,9 @@ func (f Files) Close() {
 
 // Attach opens the files in dir that hold values of g's constants, and returns them. The caller
 // must keep them open while values are read. If dir is "" or a file does not exist, the values stay
-// absent, and notes says so. Attach never opens a file outside dir, not even through a link. It
-// returns a *[FormatError] if a file does not hold the values of a constant.
-func (g *Graph) Attach(dir string) (files Files, notes []string, err error) {
+// absent, absent has the file's name, and notes says so. Attach never opens a file outside dir, not
+// even through a link. It returns a *[FormatError] if a file does not hold the values of a constant.
+func (g *Graph) Attach(dir string) (files Files, absent, notes []string, err error) {
 	var external []*Tensor
 	for _, t := range g.Constants {
 		if t.External() {
@@ -34,32 +34,37 @@ func (g *Graph) Attach(dir string) (files Files, notes []string, err error) {
 		}
 	}
 	if len(external) == 0 {
-		return nil, nil, nil
+		return nil, nil, nil, nil
 	}
 	slices.SortFunc(external, func(a, b *Tensor) int { return cmp.Compare(a.Off, b.Off) })
 	if dir == "" {
-		return nil, []string{fmt.Sprintf("%d constants are in other files, which were not read", len(external))}, nil
+		for _, t := range external {
+			absent = append(absent, t.File.Location)
+		}
+		slices.Sort(absent)
+		return nil, slices.Compact(absent), []string{fmt.Sprintf("%d constants are in other files, which were not read", len(external))}, nil
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	defer root.Close()
 	files = Files{}
-	absent, room := map[string]bool{}, map[string]int64{}
+	missing, room := map[string]bool{}, map[string]int64{}
 	for _, t := range external {
 		switch err := files.openTensorFile(root, t, room); {
 		case errors.Is(err, fs.ErrNotExist):
-			absent[t.File.Location] = true
+			missing[t.File.Location] = true
 		case err != nil:
 			files.Close()
-			return nil, nil, &FormatError{Off: t.Off, What: fmt.Sprintf("tensor %q: values in %q: %v", t.Name, t.File.Location, err)}
+			return nil, nil, nil, &FormatError{Off: t.Off, What: fmt.Sprintf("tensor %q: values in %q: %v", t.Name, t.File.Location, err)}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(absent)) {
+	absent = slices.Sorted(maps.Keys(missing))
+	for _, name := range absent {
 		notes = append(notes, fmt.Sprintf("file %q does not exist; pseudo-random weights take the place of its weights", name))
 	}
-	return files, notes, nil
+	return files, absent, notes, nil
 }
 
 // openTensorFile opens the file in which t stores its values. room holds the number of bytes that

@@ -159,15 +159,18 @@ func (x *External) readEntry(f wire.Field) error {
 	if err != nil {
 		return err
 	}
+	n := int64(0)
 	switch key {
 	case "location":
 		x.Location = text
 	case "offset":
-		x.Offset, err = strconv.ParseInt(text, 10, 64)
+		n, err = strconv.ParseInt(text, 10, 64)
+		x.Offset = n
 	case "length":
-		x.Length, err = strconv.ParseInt(text, 10, 64)
+		n, err = strconv.ParseInt(text, 10, 64)
+		x.Length = n
 	}
-	if err != nil || x.Offset < 0 || x.Length < -1 {
+	if err != nil || n < 0 {
 		return &FormatError{Off: int64(f.Off), What: fmt.Sprintf("external data: %s is %q; want a nonnegative integer", key, text)}
 	}
 	return nil

@@ -20,12 +20,21 @@ func (x *operation) setResultTensor(t *onnx.Tensor) {
 	x.model.Constants[x.Outputs[0].Name], x.constants[x.Outputs[0].Name] = t, t
 }
 
-// fillAbsentResult makes the operation's result a constant of the declared shape without values, as
-// if the file that holds them did not exist. It clears an earlier error of the operation.
+// fillAbsentResult makes the operation's result a constant of the declared shape without values,
+// because the file that holds those of its operands does not exist. It clears an earlier error of
+// the operation.
 func (x *operation) fillAbsentResult() {
 	x.err = nil
-	v := mil.Value{Type: x.Outputs[0].Type, File: "absent"}
-	x.files["absent"] = nil
+	v := mil.Value{Type: x.Outputs[0].Type}
+	for name, w := range x.files { // the least name, so that the result is the same each time
+		if w == nil && (v.File == "" || name < v.File) {
+			v.File = name
+		}
+	}
+	if v.File == "" { // no file is missing: an operand is not a constant
+		v.File = "absent"
+		x.files[v.File] = nil
+	}
 	if err := x.addConstant(x.Outputs[0].Name, v); err != nil {
 		x.err = err
 	}

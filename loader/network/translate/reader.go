@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,6 +24,7 @@ type reader struct {
 	dir       string
 	text      bool                      // positions are lines rather than bytes
 	files     map[string]coreml.Weights // weights files; nil for a missing file
+	read      []string                  // paths of the files that were read
 	texts     map[string]string
 	dims      map[string][]int64 // declared dimensions
 	elems     map[string]onnx.DataType
@@ -46,6 +48,7 @@ type Graph struct {
 	Model    onnx.Model
 	Packings map[*onnx.Tensor]*graph.Packing // of packed constants
 	Bytes    int64                           // size of weights read
+	Files    []string                        // paths of the files that the weights were read from
 }
 
 // Program converts the main function of p to an ONNX model, which may use a few operators that ONNX
@@ -76,7 +79,7 @@ func Program(p *mil.Program, dir string, text bool) (*Graph, error) {
 		v := onnx.Value{Name: out, Type: r.elems[out]}
 		r.model.Outputs = append(r.model.Outputs, v)
 	}
-	return &Graph{r.model, r.packings, r.bytes}, nil
+	return &Graph{r.model, r.packings, r.bytes, r.read}, nil
 }
 
 // declareValue records the element type and the shape that the program declares for value v.
@@ -226,6 +229,6 @@ func (r *reader) openWeights(name string) (coreml.Weights, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	r.files[name] = w
+	r.files[name], r.read = w, append(r.read, filepath.Join(r.dir, filepath.FromSlash(path)))
 	return w, err
 }
