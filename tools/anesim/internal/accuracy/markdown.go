@@ -88,8 +88,21 @@ func (r *Report) newRowsTable() pageTable {
 	return t
 }
 
-// WriteMarkdown writes the report as Markdown to the named file. It writes the two plots to SVG
-// files next to it: for report.md, these are report-times.svg and report-errors.svg.
+// Suffixes of the names of the figures beside a Markdown file.
+const (
+	timesSuffix  = "-times.svg"
+	errorsSuffix = "-errors.svg"
+)
+
+// Figures returns the names of the figures that [Report.WriteMarkdown] writes next to the named
+// file: for report.md, these are report-times.svg and report-errors.svg.
+func Figures(name string) []string {
+	base := strings.TrimSuffix(name, filepath.Ext(name))
+	return []string{base + timesSuffix, base + errorsSuffix}
+}
+
+// WriteMarkdown writes the report as Markdown to the named file, and its two plots to the files that
+// [Figures] names. If it fails, all files keep their old contents.
 func (r *Report) WriteMarkdown(name string) error {
 	p, err := r.newMarkdown()
 	if err != nil {
@@ -100,17 +113,11 @@ func (r *Report) WriteMarkdown(name string) error {
 
 // writeFiles writes the Markdown file, and its figures to SVG files next to it.
 func (p *markdown) writeFiles(name string) error {
-	base := strings.TrimSuffix(name, filepath.Ext(name))
+	figures := Figures(name)
 	var b strings.Builder
 	fmt.Fprintf(&b, "# The model against measured rows\n\n%d rows modelled, %d not. Errors are absolute.\n", p.Modelled, p.Unmodelled)
-	for _, x := range []struct {
-		what, suffix string
-		data         []byte
-	}{{"Times, model against measurement", "-times.svg", p.Times}, {"Errors by the length of a call", "-errors.svg", p.Errors}} {
-		fmt.Fprintf(&b, "\n![%s](%s)\n", x.what, filepath.Base(base)+x.suffix)
-		if err := outfile.Write(base+x.suffix, x.data); err != nil {
-			return err
-		}
+	for i, what := range [...]string{"Times, model against measurement", "Errors by the length of a call"} {
+		fmt.Fprintf(&b, "\n![%s](%s)\n", what, filepath.Base(figures[i]))
 	}
 	cells := strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;")
 	line := func(list []string) {
@@ -127,5 +134,6 @@ func (p *markdown) writeFiles(name string) error {
 			line(row)
 		}
 	}
-	return outfile.Write(name, []byte(b.String()))
+	contents := [...][]byte{p.Times, p.Errors, []byte(b.String())}
+	return outfile.WriteAll(append(figures, name), func(i int) []byte { return contents[i] })
 }

@@ -10,12 +10,13 @@ import (
 	"anesim/hw"
 	"anesim/tools/anesim/internal/accuracy"
 	"anesim/tools/anesim/internal/input"
+	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/page"
 	"anesim/tools/anesim/internal/usage"
 )
 
-func accuracyCommand() *cobra.Command {
-	var f accuracyFlags
+func accuracyCommand(plan *outfile.Plan) *cobra.Command {
+	f := accuracyFlags{plan: plan}
 	c := &cobra.Command{
 		Use:   "accuracy",
 		Short: "Compare the model with measured rows",
@@ -50,6 +51,7 @@ many measurements it contains of rows that it was not computed from.`,
 }
 
 type accuracyFlags struct {
+	plan     *outfile.Plan
 	csv      string
 	rows     bool
 	json     bool
@@ -58,6 +60,11 @@ type accuracyFlags struct {
 }
 
 func (f *accuracyFlags) run(w io.Writer) error {
+	if f.md != "" {
+		if err := f.plan.Write("--md (its figures)", accuracy.Figures(f.md)...); err != nil {
+			return err
+		}
+	}
 	if f.networks {
 		return accuracy.WriteNetworks(w, f.json, f.rows)
 	}
@@ -101,7 +108,7 @@ func (f *accuracyFlags) writePages(r *accuracy.Report) error {
 		if err != nil {
 			return err
 		}
-		if err := page.WriteFile(f.html, p, page.Options{}, f.csv); err != nil {
+		if err := page.WriteFile(f.html, p, page.Options{}); err != nil {
 			return err
 		}
 	}

@@ -15,12 +15,13 @@ import (
 
 // asmFlags holds the flags of asm.
 type asmFlags struct {
+	plan *outfile.Plan
 	out  string
 	bind []string
 }
 
-func asmCommand() *cobra.Command {
-	var f asmFlags
+func asmCommand(plan *outfile.Plan) *cobra.Command {
+	f := asmFlags{plan: plan}
 	c := &cobra.Command{
 		Use:   "asm FILE.td -o OUT",
 		Short: "Assemble a descriptor text",
@@ -60,7 +61,7 @@ func (f *asmFlags) run(w io.Writer, stdin io.Reader, name string) error {
 	if err != nil {
 		return input.InFile(name, err)
 	}
-	if err := outfile.CheckInputs(f.out, read...); err != nil {
+	if err := f.plan.Read(read...); err != nil {
 		return err
 	}
 	if err := outfile.Write(f.out, file); err != nil {

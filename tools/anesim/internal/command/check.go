@@ -42,8 +42,8 @@ type checkFlags struct {
 	lint     bool
 }
 
-func checkCommand() *cobra.Command {
-	var f checkFlags
+func checkCommand(plan *outfile.Plan) *cobra.Command {
+	f := checkFlags{runFlags: runFlags{plan: plan}}
 	c := &cobra.Command{
 		Use:   "check --baseline FILE INPUT...",
 		Short: "Compare the cost of models with a baseline",
@@ -133,6 +133,9 @@ func (f *checkFlags) openModels(c *cobra.Command, base *check.Baseline, files []
 		if err != nil {
 			return nil, err
 		}
+		if err := f.plan.Read(m.Files()...); err != nil {
+			return nil, err
+		}
 		entry := findEntryName(base, f.baseline, file)
 		if f.update && entry == file && file != "-" {
 			entry = filepath.ToSlash(pathRelativeToScript(f.baseline, file))
@@ -161,6 +164,9 @@ func (f *checkFlags) openModels(c *cobra.Command, base *check.Baseline, files []
 func (f *checkFlags) run(c *cobra.Command, files []string) error {
 	if f.baseline == "" {
 		return usage.Errorf("missing --baseline FILE")
+	}
+	if f.update && f.junit != "" {
+		return usage.Errorf("--junit and --update are mutually exclusive: an update has no verdicts")
 	}
 	most, err := parseShare(f.most)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/x448/float16"
 
@@ -20,7 +19,6 @@ import (
 	"anesim/firmware/engine"
 	"anesim/loader/network/onnx/onnxtest"
 	"anesim/tools/anesim/internal/output"
-	"anesim/tools/anesim/internal/sweepcommand"
 	"anesim/tools/anesim/internal/terminal"
 )
 
@@ -266,7 +264,10 @@ func TestNamesAreEscaped(t *testing.T) {
 
 // Every flag of every command says what it does.
 func TestFlagsHaveHelp(t *testing.T) {
-	for _, c := range []*cobra.Command{runCommand(), layerCommand(), modelCommand(), sweepcommand.New(), dumpCommand(), accuracyCommand()} {
+	for _, c := range Root(io.Discard).Commands() {
+		if c.Name() == "completion" || c.Name() == "help" {
+			continue // the command library's own
+		}
 		if c.Example == "" || c.Short == "" || c.Long == "" {
 			t.Errorf("%s has no example or help", c.Name())
 		}

@@ -45,7 +45,7 @@ func (f *runFlags) writeRunPage(ctx context.Context, res *anesim.Result, doc *re
 	if o.Explained, err = f.explainRun(ctx, res, file); err != nil {
 		return err
 	}
-	return page.WriteFile(f.HTML, r, o, append(f.InputFiles(), file)...)
+	return page.WriteFile(f.HTML, r, o)
 }
 
 // writeNetworkPage writes the page of a network. The details of a layer are the registers of its
@@ -77,7 +77,7 @@ func (f *runFlags) writeNetworkPage(res *anesim.Result, doc *report.Network, x *
 	if err := f.compareBaseline(res, doc.File, &o); err != nil {
 		return err
 	}
-	return page.WriteFile(f.HTML, r, o, append(f.InputFiles(), doc.File)...)
+	return page.WriteFile(f.HTML, r, o)
 }
 
 // compareBaseline sets o.Baseline to a comparison of the result with the baseline that --baseline

@@ -17,8 +17,8 @@ type layerFlags struct {
 	emit, over string
 }
 
-func layerCommand() *cobra.Command {
-	var f layerFlags
+func layerCommand(plan *outfile.Plan) *cobra.Command {
+	f := layerFlags{runFlags: runFlags{plan: plan}}
 	c := &cobra.Command{
 		Use:   "layer OP key=value...",
 		Short: "Compile one layer to a program and run it",
@@ -58,11 +58,14 @@ size. A layer whose descriptors are not linear in the size is refused.
 func (f *layerFlags) run(c *cobra.Command, words []string) error {
 	ctx, stop := flags.Interruptible()
 	defer stop()
-	make := func() (*anesim.Model, error) { return input.ParseLayer(words) }
+	var m *anesim.Model
+	var parameters []byte // text of the file beside the program
+	var err error
 	if f.over != "" {
-		make = func() (*anesim.Model, error) { return f.newLayerOverRange(ctx, words) }
+		m, parameters, err = f.newLayerOverRange(ctx, words)
+	} else {
+		m, err = input.ParseLayer(words)
 	}
-	m, err := make()
 	if err != nil {
 		return err
 	}
@@ -73,6 +76,19 @@ func (f *layerFlags) run(c *cobra.Command, words []string) error {
 	}
 	var written []string
 	if f.emit != "" {
+		written = append(written, f.emit)
+	}
+	if f.over != "" {
+		name := input.ParametersFile(f.emit)
+		if err := f.plan.Write("--over", name); err != nil {
+			return err
+		}
+		written = append(written, name)
+	}
+	if err := f.planOutputs(m); err != nil { // before the first file is written
+		return err
+	}
+	if f.emit != "" {
 		programs, err := m.Programs(ctx, o)
 		if err != nil {
 			return err
@@ -80,9 +96,10 @@ func (f *layerFlags) run(c *cobra.Command, words []string) error {
 		if err := outfile.Write(f.emit, programs[0].Bytes()); err != nil {
 			return err
 		}
-		written = append(written, f.emit)
-		if f.over != "" {
-			written = append(written, input.ParametersFile(f.emit))
+	}
+	if f.over != "" {
+		if err := outfile.Write(input.ParametersFile(f.emit), parameters); err != nil {
+			return err
 		}
 	}
 	return f.runFlags.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{header: true, model: "layer " + strings.Join(words, " "), written: written})

@@ -27,8 +27,8 @@ type loadFlags struct {
 	events int
 }
 
-func loadCommand() *cobra.Command {
-	var f loadFlags
+func loadCommand(plan *outfile.Plan) *cobra.Command {
+	f := loadFlags{runFlags: runFlags{plan: plan}}
 	c := &cobra.Command{
 		Use:   "load SCRIPT",
 		Short: "Simulate clients that share the engine: latency, utilization, power",
@@ -116,7 +116,7 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 	}
 	d := report.NewLoad(l)
 	if f.HTML != "" {
-		if err := page.WriteFile(f.HTML, view.FromLoad(d), page.Options{}, file); err != nil {
+		if err := page.WriteFile(f.HTML, view.FromLoad(d), page.Options{}); err != nil {
 			return err
 		}
 	}
@@ -129,14 +129,12 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 	return printWritten(c.OutOrStdout(), f.Record, f.Pprof, f.Trace, f.HTML)
 }
 
-// openModel opens the model of a client. It returns an error if the command also writes to the
-// model's file.
+// openModel opens the model of a client. It returns an error if the command also writes to one of
+// the model's files.
 func (f *loadFlags) openModel(script string, c *traffic.ScriptClient) (*anesim.Model, error) {
 	name := resolveModelPath(script, c.Model)
-	for _, out := range []string{f.Record, f.Pprof, f.Trace, f.HTML} {
-		if outfile.Same(out, name) {
-			return nil, &outfile.InputError{Output: out, Input: name}
-		}
+	if err := f.plan.Read(name, input.ParametersFile(name)); err != nil {
+		return nil, err
 	}
 	dims := flags.Dims{Source: "the client's key dim"}
 	if c.Dim != "" {
@@ -144,6 +142,9 @@ func (f *loadFlags) openModel(script string, c *traffic.ScriptClient) (*anesim.M
 	}
 	m, err := dims.Open(anesim.OpenOptions{}, name, nil, nil)
 	if err != nil {
+		return nil, err
+	}
+	if err := f.plan.Read(m.Files()...); err != nil {
 		return nil, err
 	}
 	return input.WithParameters(m, name)

@@ -15,6 +15,7 @@ import (
 	"anesim"
 	"anesim/bench/explain"
 	"anesim/bench/report"
+	"anesim/loader"
 	"anesim/loader/network"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
@@ -43,8 +44,8 @@ type modelFlags struct {
 	split    []string
 }
 
-func modelCommand() *cobra.Command {
-	var f modelFlags
+func modelCommand(plan *outfile.Plan) *cobra.Command {
+	f := modelFlags{runFlags: runFlags{plan: plan}}
 	c := &cobra.Command{
 		Use:   "model FILE",
 		Short: "Run a network as one program",
@@ -84,9 +85,11 @@ The gap comes before the network's first program; the other programs follow with
 
 The first lines say how much of the network the figures cover: nodes (the operators of
 the file), their multiply-accumulates, and the bytes of their operands and results.
---strict fails unless everything is covered. An output that needs a layer which is not
-modelled is named with that layer and has no values. The next lines say how long the
-network takes, where, why, and which of the changes that anesim explain tries help.
+--strict fails unless everything is covered. If a file of weights that FILE refers to is
+missing, --strict, --values and --emit fail: the time is right without it, values are not.
+An output that needs a layer which is not modelled is named with that layer and has no
+values. The next lines say how long the network takes, where, why, and which of the
+changes that anesim explain tries help.
 
 --cache DIR keeps compiled programs in DIR. The last line of the report, and "cache" in
 JSON, say whether they were fetched or made. The key is the network's structure, weights
@@ -122,7 +125,7 @@ and --backends replaces them:
 	s.BoolVar(&f.tables, "tables", false, "use a lookup table for Elu, Selu, Celu and Softsign of ONNX, MIL and Core ML: cheaper than their exact forms, and less exact")
 	s.BoolVar(&f.l2, "l2", false, "draw how full the L2 is, from descriptor to descriptor")
 	s.IntVar(&f.top, "top", 0, "print rows only for the `N` layers that take longest when run alone; 0 is all")
-	s.BoolVar(&f.strict, "strict", false, "exit 1 unless every node of the network is in the totals")
+	s.BoolVar(&f.strict, "strict", false, "exit 1 unless every node of the network is in the totals and no file of weights is missing")
 	s.StringVar(&f.emit, "emit", "", "write the program to `OUT.hwx`")
 	s.StringArrayVar(&f.reshape, "reshape", nil, "what-if: a layer that looks at single pixels has them in H rows of W, `LAYER=HxW`; repeatable")
 	s.StringArrayVar(&f.merge, "merge", nil, "what-if: merge these layers into one: parallel (same input) or consecutive, `LAYER,LAYER,...`; repeatable")
@@ -146,28 +149,50 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if o.Cache, err = f.cacheFlags.openCache(file); err != nil {
 		return err
 	}
+	if o.Cache != nil {
+		if err := f.plan.Write("--cache", o.Cache.Tree()); err != nil {
+			return err
+		}
+	}
 	m, err := f.openNetwork(file, c)
 	if err != nil {
 		return err
+	}
+	if err := f.plan.Read(m.Files()...); err != nil {
+		return err
+	}
+	if f.strict {
+		if err := m.CheckWeights(); err != nil {
+			return input.InFile(file, err)
+		}
 	}
 	ctx, stop := flags.Interruptible()
 	defer stop()
 	bar := terminal.NewMeter(c.ErrOrStderr())
 	defer bar.End()
 	o.Progress = bar.Show
+	if err := f.planOutputs(m); err != nil {
+		return err
+	}
+	var programs []*loader.Program
 	var written []string
 	if f.emit != "" {
-		programs, err := m.Programs(ctx, o)
-		if err != nil {
+		if programs, err = m.Programs(ctx, o); err != nil {
 			return input.InFile(file, err)
 		}
-		if written, err = writePrograms(f.emit, programs, append(f.InputFiles(), file)); err != nil {
+		if written, err = namePrograms(f.emit, len(programs)); err != nil {
+			return err
+		}
+		if err := f.plan.Write("--emit", written...); err != nil {
 			return err
 		}
 	}
 	res, err := m.Run(ctx, o)
 	if err != nil {
 		return input.InFile(file, err)
+	}
+	if err := outfile.WriteAll(written, func(k int) []byte { return programs[k].Bytes() }); err != nil {
+		return err
 	}
 	bar.End()
 	if err := f.writeProfiles(ctx, res, file); err != nil {
@@ -241,7 +266,7 @@ func (f *modelFlags) writeOutputs(res *anesim.Result, doc *report.Network) error
 		}
 	}
 	if f.Out != "" { // the report is complete even if writing the values fails
-		if err := writeResults(f.Out, res, doc, f.OtherFiles(file)); err != nil {
+		if err := writeResults(f.Out, f.outputs, res, doc); err != nil {
 			return err
 		}
 	}
@@ -284,14 +309,14 @@ func (f *modelFlags) explainNetwork(ctx context.Context, m *anesim.Model, o anes
 	return explain.Explain(ctx, m, o, f.newExplainOptions(file))
 }
 
-// writeResults writes the computed outputs of a network to dir. If an output was not computed, it
+// writeResults writes the computed outputs of a network to their files in dir. If an output was not computed, it
 // returns an error with the reason.
-func writeResults(dir string, res *anesim.Result, doc *report.Network, others []string) error {
+func writeResults(dir string, outputs output.Files, res *anesim.Result, doc *report.Network) error {
 	missing := listMissingOutputs(res, doc)
 	if len(res.Outputs) == 0 {
 		return fmt.Errorf("--out %s: no outputs were computed: %s", dir, cmp.Or(missing, "the network has no outputs"))
 	}
-	if err := output.Write(dir, res, others); err != nil {
+	if err := outputs.Write(dir, res); err != nil {
 		return err
 	}
 	if missing != "" {
@@ -380,28 +405,19 @@ func (f *modelFlags) parseRegroups() (list []explain.Regroup, err error) {
 	return list, nil
 }
 
-// writePrograms writes one program to the named file, or several to files numbered from 1, and
-// returns their names. It returns an error if a file is one of the inputs.
-func writePrograms[P interface{ Bytes() []byte }](file string, programs []P, inputs []string) ([]string, error) {
-	if len(programs) == 0 {
+// namePrograms returns the names of the files of n programs: file itself for one program, and file
+// with numbers from 1 for several. It returns an error if there is no program.
+func namePrograms(file string, n int) ([]string, error) {
+	switch n {
+	case 0:
 		return nil, fmt.Errorf("--emit %s: no layer was compiled, so there is no program to write", file)
+	case 1:
+		return []string{file}, nil
 	}
-	names := []string{file}
-	if ext := filepath.Ext(file); len(programs) > 1 {
-		names = names[:0]
-		for k := range programs {
-			names = append(names, fmt.Sprintf("%s-%d%s", strings.TrimSuffix(file, ext), k+1, ext))
-		}
-	}
-	for _, name := range names {
-		if err := outfile.CheckInputs(name, inputs...); err != nil {
-			return nil, fmt.Errorf("--emit: %w", err)
-		}
-	}
-	for k, name := range names {
-		if err := outfile.Write(name, programs[k].Bytes()); err != nil {
-			return nil, err
-		}
+	var names []string
+	ext := filepath.Ext(file)
+	for k := range n {
+		names = append(names, fmt.Sprintf("%s-%d%s", strings.TrimSuffix(file, ext), k+1, ext))
 	}
 	return names, nil
 }

@@ -92,7 +92,7 @@ func TestModelTransformerEncoder(t *testing.T) {
 		x = w.encoder(x, tokens, width, heads, hidden)
 	}
 	w.parts = append(w.parts, onnxtest.Output(x))
-	r := model(t, writeFile(t, "encoder.onnx", w.bytes()), "--strict")
+	r := model(t, writeFile(t, "encoder.onnx", w.bytes()))
 	if want := uint64(layers * (4*tokens*width*width + 2*tokens*width*hidden + 2*tokens*tokens*width)); r.Coverage.MACs != want || r.Total.MACs < want {
 		t.Errorf("%d multiply-accumulates by definition, %d done; want %d", r.Coverage.MACs, r.Total.MACs, want)
 	}
@@ -195,8 +195,11 @@ func relu(w *onnxWriter, x string) string { return w.node("Relu", []string{x}) }
 // is: MobileNetV2 costs the same with either.
 func TestModelClipCostsWhatARectifierDoes(t *testing.T) {
 	clip := func(w *onnxWriter, x string) string { return w.node("Clip", []string{x, w.number(0), w.number(6)}) }
-	plain := model(t, writeFile(t, "relu.onnx", convolutions(t, "mobilenetv2.yaml", relu)), "--strict")
-	six := model(t, writeFile(t, "clip.onnx", convolutions(t, "mobilenetv2.yaml", clip)), "--strict")
+	plain := model(t, writeFile(t, "relu.onnx", convolutions(t, "mobilenetv2.yaml", relu)))
+	six := model(t, writeFile(t, "clip.onnx", convolutions(t, "mobilenetv2.yaml", clip)))
+	if len(plain.NotModelled)+len(six.NotModelled) > 0 {
+		t.Errorf("not modelled: %v with relu, %v with clip", plain.NotModelled, six.NotModelled)
+	}
 	a, b := plain.Total.TimeNs, six.Total.TimeNs
 	t.Logf("%v with relu, %v with clip", a, b)
 	if len(plain.Programs) != 1 || len(six.Programs) != 1 || len(plain.Layers) != len(six.Layers) {
@@ -214,7 +217,7 @@ func TestModelClipCostsWhatARectifierDoes(t *testing.T) {
 func TestModelResNetOfONNX(t *testing.T) {
 	file := writeFile(t, "resnet50.onnx", convolutions(t, "resnet50.yaml", relu))
 	began := time.Now()
-	r := model(t, file, "--strict")
+	r := model(t, file)
 	t.Logf("%v, engine time %v", time.Since(began), r.Total.TimeNs)
 	if len(r.Programs) != 1 || r.Total.MACs != 4_089_184_256 || r.Coverage.MACs != r.Total.MACs {
 		t.Errorf("%d programs, %d multiply-accumulates, %+v", len(r.Programs), r.Total.MACs, r.Coverage)

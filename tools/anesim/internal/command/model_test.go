@@ -381,3 +381,43 @@ func TestModelSaysWhyThereAreNoValues(t *testing.T) {
 		}
 	}
 }
+
+// A missing file of weights leaves the time right, and fails all that depends on the weights.
+func TestMissingWeights(t *testing.T) {
+	entry := onnxtest.Message{}.Text(1, "location").Text(2, "gone.bin")
+	weights := onnxtest.Message{}.Int(1, 4).Int(1, 4).Int(2, 1).Text(8, "w").Int(14, 1).Bytes(13, entry)
+	file := writeFile(t, "net.onnx", onnxtest.Model(onnxtest.Input("x", 1, 4), onnxtest.Message{}.Bytes(5, weights),
+		onnxtest.Node("MatMul", "y", []string{"x", "w"}), onnxtest.Output("y")))
+	packed := filepath.Join(t.TempDir(), "p.mlpackage")
+	if err := os.CopyFS(packed, os.DirFS(exampleNetwork("classifier.mlpackage"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(packed, "Data", "com.apple.CoreML", "weights", "weight.bin")); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	base, program := filepath.Join(dir, "base.json"), filepath.Join(dir, "p.hwx")
+	script := writeFile(t, "script.fw", []byte("option values=on\nmodel m file "+file+"\nsend control BOOT\nsend control REQUEST_PROGRAM_ID\n"+
+		"send control LOAD_PROGRAM program=0 model=m\nexpect failed\n"))
+	for _, tt := range []struct {
+		line string
+		code int
+	}{
+		{"model NET", exitDone}, {"check --baseline BASE --update NET", exitDone}, {"model NET --values", exitFailed}, {"model NET --values --out " + dir, exitFailed},
+		{"model NET --strict", exitFailed}, {"model NET --emit " + program, exitFailed}, {"check --baseline BASE --values NET", exitFailed},
+		{"check --baseline BASE --update --values NET", exitFailed},
+	} {
+		for _, net := range []string{file, packed} {
+			_, errs, code := invoke(strings.Fields(strings.NewReplacer("NET", net, "BASE", base).Replace(tt.line))...)
+			if code != tt.code || code != exitDone && !strings.Contains(errs, "weights are missing: \"") {
+				t.Errorf("%s of %s: exit %d: %s", tt.line, net, code, errs)
+			}
+		}
+	}
+	if _, err := os.Stat(program); err == nil {
+		t.Error("a program with other weights was written")
+	}
+	if _, errs, code := invoke("fw", script); code != exitDone {
+		t.Errorf("an engine with values loads the program: exit %d: %s", code, errs)
+	}
+}

@@ -10,7 +10,6 @@ import (
 	"anesim/loader"
 	"anesim/loader/network/keys"
 	"anesim/tools/anesim/internal/input"
-	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/usage"
 )
 
@@ -36,26 +35,26 @@ func parseOverRange(text string) (key string, r loader.Range, err error) {
 	return key, r, nil
 }
 
-// newLayerOverRange returns one program for the layer at every size in the range of --over, and
-// writes the file with its run-time parameters.
-func (f *layerFlags) newLayerOverRange(ctx context.Context, words []string) (*anesim.Model, error) {
+// newLayerOverRange returns one program for the layer at every size in the range of --over, and the
+// text of the file with its run-time parameters.
+func (f *layerFlags) newLayerOverRange(ctx context.Context, words []string) (m *anesim.Model, text []byte, err error) {
 	if f.emit == "" {
-		return nil, usage.Errorf("--over requires --emit, since it writes the program and %s", input.ParametersFile("OUT.hwx"))
+		return nil, nil, usage.Errorf("--over requires --emit, since it writes the program and %s", input.ParametersFile("OUT.hwx"))
 	}
 	if len(words) == 0 {
-		return nil, usage.Errorf("missing operation; want one of %s", strings.Join(keys.Names(), " "))
+		return nil, nil, usage.Errorf("missing operation; want one of %s", strings.Join(keys.Names(), " "))
 	}
 	key, sizes, err := parseOverRange(f.over)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	m, set, err := anesim.LayerOver(ctx, key, sizes, words[0], words[1:]...)
 	var mistake *anesim.LayerError
 	if errors.As(err, &mistake) {
-		return nil, usage.Of(err)
+		return nil, nil, usage.Of(err)
 	} else if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	text := append([]byte("# run-time parameters of "+f.emit+": "+m.Name()+"\n"), set.Append(nil)...)
-	return m, outfile.Write(input.ParametersFile(f.emit), text)
+	text = append([]byte("# run-time parameters of "+f.emit+": "+m.Name()+"\n"), set.Append(nil)...)
+	return m, text, nil
 }

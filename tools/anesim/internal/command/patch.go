@@ -22,14 +22,15 @@ import (
 
 // patchFlags holds the flags of patch.
 type patchFlags struct {
+	plan               *outfile.Plan
 	out                string
 	weights, set, bind []string
 	procedure          string
 	params             string
 }
 
-func patchCommand() *cobra.Command {
-	var f patchFlags
+func patchCommand(plan *outfile.Plan) *cobra.Command {
+	f := patchFlags{plan: plan}
 	c := &cobra.Command{
 		Use:   "patch FILE -o OUT",
 		Short: "Replace weights and register fields of a compiled program",
@@ -105,7 +106,7 @@ func (f *patchFlags) run(w io.Writer, stdin io.Reader, name string) error {
 	if _, err := p.Link(); err != nil {
 		return input.InFile(name, err)
 	}
-	if err := outfile.CheckInputs(f.out, read...); err != nil {
+	if err := f.plan.Read(read...); err != nil {
 		return err
 	}
 	if err := outfile.Write(f.out, p.Bytes()); err != nil {

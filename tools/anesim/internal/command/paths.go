@@ -11,7 +11,6 @@ import (
 
 	"anesim/bench/report"
 	"anesim/tools/anesim/internal/outfile"
-	"anesim/tools/anesim/internal/usage"
 )
 
 // A fileUse says what a command does with a file that a flag names.
@@ -38,20 +37,28 @@ type namedFile struct {
 	use  fileUse
 }
 
-// checkPaths returns an error if a command line names a file both as an output and as an input or a
-// second output. Links and different spellings of a path count as the same file.
-func checkPaths(c *cobra.Command, args []string) error {
+// planNamedFiles adds the files that a command line names to a plan. It returns an error if one is
+// both an input and an output, or an output twice. A command adds the files that its inputs refer to
+// and the names that it makes itself. Among these are the files in a directory of outputs.
+func planNamedFiles(plan *outfile.Plan, c *cobra.Command, args []string) error {
 	files := listNamedFiles(c, args)
-	for i := range files {
-		for k := range files {
-			a, b := &files[i], &files[k]
-			switch {
-			case i == k || a.use != writesFile || b.use == fillsDirectory || !outfile.Same(a.path, b.path):
-			case b.use == readsFile:
-				return fmt.Errorf("%s: %w", a.flag, &outfile.InputError{Output: a.path, Input: b.path})
-			case i < k:
-				return usage.Errorf("%s and %s both write %s; use different files", a.flag, b.flag, b.path)
-			}
+	for _, f := range files {
+		if f.use != readsFile {
+			continue
+		}
+		if f.path == "-" && f.flag == "" {
+			f.path = "/dev/stdin" // which may be a file, by way of the shell
+		}
+		if err := plan.Read(f.path); err != nil {
+			return err
+		}
+	}
+	for _, f := range files {
+		if f.use != writesFile {
+			continue
+		}
+		if err := plan.Write(f.flag, f.path); err != nil {
+			return err
 		}
 	}
 	return nil

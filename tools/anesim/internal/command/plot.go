@@ -34,8 +34,8 @@ type plotFlags struct {
 // pictureKinds lists the kinds of pictures that plot draws.
 var pictureKinds = [...]string{"roofline", "timeline", "energy", "accuracy"}
 
-func plotCommand() *cobra.Command {
-	var f plotFlags
+func plotCommand(plan *outfile.Plan) *cobra.Command {
+	f := plotFlags{runFlags: runFlags{plan: plan}}
 	c := &cobra.Command{
 		Use:   "plot roofline|timeline|energy|accuracy FILE -o OUT.svg",
 		Short: "Draw a result: roofline, power over time, energy, accuracy",
@@ -157,6 +157,9 @@ func (f *plotFlags) readReport(c *cobra.Command, file string) (*view.Report, err
 	}
 	m, err := f.Dims.Open(anesim.OpenOptions{}, file, []string{file}, in)
 	if err != nil {
+		return nil, err
+	}
+	if err := f.plan.Read(m.Files()...); err != nil {
 		return nil, err
 	}
 	ctx, stop := flags.Interruptible()

@@ -13,6 +13,7 @@ import (
 	"anesim"
 	"anesim/bench/report"
 	"anesim/bench/sweep"
+	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/sweepcommand"
 	"anesim/tools/anesim/internal/usage"
 )
@@ -60,7 +61,7 @@ func reportError(stderr io.Writer, err error) int {
 		return exitInterrupted
 	}
 	printError(stderr, err)
-	if errors.As(err, &u) || errors.As(err, new(*sweep.ArgumentError)) {
+	if errors.As(err, &u) || errors.As(err, new(*sweep.ArgumentError)) || errors.As(err, new(*outfile.ClashError)) {
 		return exitUsage
 	}
 	return exitFailed
@@ -70,6 +71,7 @@ func reportError(stderr io.Writer, err error) int {
 // arguments args may be omitted; they are only passed on to
 // [cobra.Command.InitDefaultCompletionCmd].
 func Root(stdout io.Writer, args ...string) *cobra.Command {
+	plan := new(outfile.Plan) // files that the command reads and writes
 	root := &cobra.Command{
 		Use:   "anesim",
 		Short: "A register-level model of the Apple M1 neural engine",
@@ -83,7 +85,7 @@ they wait for, the bytes moved and the energy.`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		Args:              usage.NoArgs,
-		PersistentPreRunE: checkPaths,
+		PersistentPreRunE: func(c *cobra.Command, args []string) error { return planNamedFiles(plan, c, args) },
 		RunE: func(c *cobra.Command, _ []string) error {
 			if v, err := c.Flags().GetBool("version"); err == nil && v {
 				return printVersion(c.OutOrStdout())
@@ -98,25 +100,25 @@ they wait for, the bytes moved and the energy.`,
 	root.Flags().Bool("version", false, "print the module's version, the revision and the hash of the constants")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage.Of(usage.FlagError(c, err)) })
 	root.AddCommand(
-		runCommand(),
-		layerCommand(),
-		modelCommand(),
-		sweepcommand.New(),
+		runCommand(plan),
+		layerCommand(plan),
+		modelCommand(plan),
+		sweepcommand.New(plan),
 		chipCommand(),
-		checkCommand(),
+		checkCommand(plan),
 		diffCommand(),
 		lintCommand(),
 		explainCommand(),
-		plotCommand(),
-		loadCommand(),
+		plotCommand(plan),
+		loadCommand(plan),
 		fwCommand(),
 		paperCommand(),
 		dumpCommand(),
-		asmCommand(),
-		patchCommand(),
+		asmCommand(plan),
+		patchCommand(plan),
 		convertCommand(),
 		enumCommand(),
-		accuracyCommand(),
+		accuracyCommand(plan),
 		versionCommand(),
 	)
 	root.SetOut(stdout) // before the completion command is added, which keeps it

@@ -15,17 +15,23 @@ import (
 	"anesim/hw"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
+	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/output"
 	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/text"
 	"anesim/tools/anesim/internal/usage"
 )
 
-// runFlags holds the flags of every command that runs a model.
-type runFlags struct{ flags.Run }
+// runFlags holds the flags of every command that runs a model, and the files that the command reads
+// and writes.
+type runFlags struct {
+	flags.Run
+	plan    *outfile.Plan
+	outputs output.Files // of --out, once they are in the plan
+}
 
-func runCommand() *cobra.Command {
-	var f runFlags
+func runCommand(plan *outfile.Plan) *cobra.Command {
+	f := runFlags{plan: plan}
 	c := &cobra.Command{
 		Use:   "run [FILE...]",
 		Short: "Run a program: values, cycles, bytes, energy",
@@ -104,6 +110,9 @@ func (f *runFlags) runFiles(c *cobra.Command, files []string, o anesim.Options) 
 		if m.Kind() == anesim.KindNetwork {
 			return usage.Errorf("%s is a network, not a compiled program; try anesim model %[1]s", report.Printable(file))
 		}
+		if err := f.plan.Read(input.ParametersFile(file)); err != nil {
+			return err
+		}
 		if m, err = input.WithParameters(m, file); err != nil {
 			return err
 		}
@@ -148,6 +157,9 @@ type printing struct {
 func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Options, how printing) error {
 	ctx, stop := flags.Interruptible()
 	defer stop()
+	if err := f.planOutputs(m); err != nil {
+		return err
+	}
 	var rows *report.RunCSV
 	if f.CSV {
 		rows = report.NewRunCSV(stdout, m.Name(), how.several, how.header)
@@ -206,10 +218,19 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 	return nil
 }
 
+// planOutputs adds the files of --out to the plan, if that flag is set.
+func (f *runFlags) planOutputs(m *anesim.Model) error {
+	if f.Out == "" || f.outputs != nil {
+		return nil
+	}
+	f.outputs = output.NewFiles(f.Out, m.OutputNames())
+	return f.plan.Write("--out", f.outputs.Paths()...)
+}
+
 // writeFiles writes the outputs, the profiles and the recording that the flags name, if any.
 func (f *runFlags) writeFiles(ctx context.Context, res *anesim.Result, how printing) error {
 	if f.Out != "" {
-		if err := output.Write(f.Out, res, f.OtherFiles(how.file)); err != nil {
+		if err := f.outputs.Write(f.Out, res); err != nil {
 			return err
 		}
 	}

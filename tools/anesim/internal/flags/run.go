@@ -20,27 +20,6 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// InputFiles returns the names of the input files that the flags --in and --init give.
-func (f *Run) InputFiles() []string {
-	var files []string
-	for _, s := range f.In {
-		if _, file, ok := strings.Cut(s, "="); ok {
-			files = append(files, file)
-		}
-	}
-	if f.Init != "" {
-		files = append(files, f.Init)
-	}
-	return files
-}
-
-// OtherFiles returns the names of all files that a run reads or writes, except for its output
-// tensors. They include model, the name of the model's file. The name for a flag that is not set is
-// empty.
-func (f *Run) OtherFiles(model string) []string {
-	return append(f.InputFiles(), model, f.HTML, f.Pprof, f.Trace, f.Record, f.HTMLBaseline)
-}
-
 // Run holds the values of the flags that control a run of a model.
 type Run struct {
 	Chip       string

@@ -6,6 +6,6 @@
 // points to is not written. Temporary files of killed processes are removed when the same name is
 // written again at least an hour later.
 //
-// A command that reads and writes files calls CheckInputs with the files it has read. It refuses
-// an output that is one of these files, even through another path or a link.
+// A command that reads and writes files adds all of them to a [Plan] before it writes the first. The
+// plan refuses an output that is an input or another output, even through another path or a link.
 package outfile

@@ -21,6 +21,7 @@ type File struct {
 	name    string   // final name
 	mode    fs.FileMode
 	special bool // a device or pipe, written directly
+	closed  bool // all data is in the temporary file
 	done    bool
 }
 
@@ -43,31 +44,6 @@ func (f *File) renameInError(err error) error {
 		return &fs.PathError{Op: link.Op, Path: f.name, Err: link.Err}
 	}
 	return err
-}
-
-// An InputError reports an output file that would overwrite an input file.
-type InputError struct {
-	Output, Input string
-}
-
-func (e *InputError) Error() string {
-	return fmt.Sprintf("output %s would overwrite input %s; choose another name", e.Output, e.Input)
-}
-
-// CheckInputs returns an *[InputError] if name refers to one of the input files, even through a
-// link or another path.
-func CheckInputs(name string, inputs ...string) error {
-	out, err := os.Stat(name)
-	if err != nil {
-		return nil // no such file, so none of the inputs
-	}
-	for _, in := range inputs {
-		info, err := os.Stat(in)
-		if err == nil && info.Mode().IsRegular() && os.SameFile(out, info) {
-			return &InputError{name, in}
-		}
-	}
-	return nil
 }
 
 // Create creates an output file. Until [File.Commit], a file with that name keeps its old contents
@@ -144,20 +120,16 @@ func (f *File) Commit() error {
 	if f.done {
 		return fs.ErrClosed
 	}
+	if err := f.close(); err != nil {
+		f.Abort()
+		return err
+	}
 	f.done = true
 	if f.special {
-		return f.renameInError(f.file.Close())
+		return nil
 	}
-	temp := f.file.Name()
-	err := f.file.Sync()
-	if e := f.file.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(temp, f.name)
-	}
-	if err != nil {
-		os.Remove(temp)
+	if err := os.Rename(f.file.Name(), f.name); err != nil {
+		os.Remove(f.file.Name())
 		return f.renameInError(err)
 	}
 	// Flush the directory, so that the rename survives a crash. Errors are ignored, since
@@ -167,6 +139,22 @@ func (f *File) Commit() error {
 		dir.Close()
 	}
 	return nil
+}
+
+// close flushes the temporary file to disk and closes it. Afterwards, it does nothing.
+func (f *File) close() error {
+	if f.closed {
+		return nil
+	}
+	f.closed = true
+	var err error
+	if !f.special {
+		err = f.file.Sync()
+	}
+	if e := f.file.Close(); err == nil {
+		err = e
+	}
+	return f.renameInError(err)
 }
 
 // Abort discards the data written to the file. An existing file with the final name does not
@@ -193,6 +181,32 @@ func Write(name string, data []byte) error {
 		return err
 	}
 	return f.Commit()
+}
+
+// WriteAll writes content(i) to the file names[i], for each i. All files keep their old contents
+// unless the contents of all could be written.
+func WriteAll(names []string, content func(i int) []byte) error {
+	files := make([]*File, len(names))
+	for i, name := range names {
+		f, err := Create(name)
+		if err != nil {
+			return err
+		}
+		defer f.Abort()
+		if _, err := f.Write(content(i)); err != nil {
+			return err
+		}
+		if err := f.close(); err != nil { // a full disk may show only now
+			return err
+		}
+		files[i] = f
+	}
+	for _, f := range files {
+		if err := f.Commit(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // WriteTo creates the named file and calls write to fill it. If write fails, an existing file keeps

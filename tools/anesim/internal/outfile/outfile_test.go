@@ -1,6 +1,7 @@
 package outfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -189,22 +190,48 @@ func TestLinkIsNotFollowed(t *testing.T) {
 	}
 }
 
-func TestInputIsNotOverwritten(t *testing.T) {
+// An output that is an input or another output is refused, in whatever order they are added, and
+// through links and other spellings. A file that does not exist yet counts, as does a directory that
+// an output is to be in.
+func TestPlanRefuses(t *testing.T) {
 	dir := t.TempDir()
-	in, other := filepath.Join(dir, "in"), filepath.Join(dir, "other")
-	if err := Write(in, []byte("x")); err != nil {
+	t.Chdir(dir)
+	if err := Write("in", []byte("x")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Link(in, other); err != nil {
+	if err := os.Link("in", "hard"); err != nil {
 		t.Skip("the file system has no hard links: ", err)
 	}
-	var e *InputError
-	for _, out := range []string{in, other, filepath.Join(dir, ".", "in")} {
-		if err := CheckInputs(out, "nothing", in); !errors.As(err, &e) || e.Input != in {
-			t.Errorf("%s: %v", out, err)
+	for _, link := range [][2]string{{"in", "link"}, {".", "here"}} {
+		if err := os.Symlink(link[0], link[1]); err != nil {
+			t.Skip("symbolic links cannot be made here: ", err)
 		}
 	}
-	if err := CheckInputs(filepath.Join(dir, "new"), in); err != nil {
+	for _, out := range []string{"in", "hard", "link", "./in", "here/in", filepath.Join(dir, "in")} {
+		for _, inputFirst := range []bool{true, false} {
+			var p Plan
+			var err error
+			if inputFirst {
+				err = cmp.Or(p.Read("nothing", "in"), p.Write("--html", out))
+			} else {
+				err = cmp.Or(p.Write("--html", out), p.Read("nothing", "in"))
+			}
+			var e *InputError
+			if !errors.As(err, &e) || *e != (InputError{"--html", out, "in"}) {
+				t.Errorf("%s, input first %t: %v", out, inputFirst, err)
+			}
+		}
+	}
+	for _, tt := range [][2]string{{"a", "a"}, {"in", "link"}, {"a", "here/a"}, {"a", "./b/../a"}, {"d", "d/y"}, {"d/y", "d"}, {"d", "here/d/e/y"}} {
+		var p Plan
+		var e *ClashError
+		if err := cmp.Or(p.Write("--html", tt[0]), p.Write("--trace", tt[1])); !errors.As(err, &e) || *e != (ClashError{"--html", "--trace", tt[1]}) {
+			t.Errorf("%s and %s: %v", tt[0], tt[1], err)
+		}
+	}
+	var p Plan
+	if err := cmp.Or(p.Read("in", "in", "-", "-"), p.Write("--html", "a", "-", ""), p.Write("--trace", "b", "-", ""), p.Write("--out", "d/a", "d/b"), p.Write("--resume", "da"),
+		p.Write("--md", os.DevNull), p.Write("--emit", os.DevNull), p.Read(os.DevNull)); err != nil {
 		t.Error(err)
 	}
 }

@@ -3,8 +3,11 @@ package output
 import (
 	"fmt"
 	"hash/crc32"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -12,47 +15,44 @@ import (
 	"anesim/tools/anesim/internal/npy"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/text"
-	"anesim/tools/anesim/internal/usage"
 )
 
-// Write writes the values of each output of a run to dir/PORT.npy; see [FileNames]. It returns an
-// error if no outputs were computed, or if it would overwrite one of others, the other files named
-// on the command line.
-func Write(dir string, res *anesim.Result, others []string) error {
+// Files holds the paths of the files for the outputs of a run, by the names of their ports.
+type Files map[string]string
+
+// NewFiles returns the files DIR/PORT.npy for the named ports in directory dir; see [FileNames].
+func NewFiles(dir string, ports []string) Files {
+	files := make(Files, len(ports))
+	for i, name := range FileNames(ports) {
+		files[ports[i]] = filepath.Join(dir, name+".npy")
+	}
+	return files
+}
+
+// Paths returns the paths of all files, sorted.
+func (f Files) Paths() []string { return slices.Sorted(maps.Values(f)) }
+
+// Write writes the values of each output of a run to its file, and creates their directory dir if
+// necessary. It returns an error if no outputs were computed.
+func (f Files) Write(dir string, res *anesim.Result) error {
 	if len(res.Outputs) == 0 {
 		return fmt.Errorf("--out %s: no outputs were computed: %s", dir, text.WhyNoOutputs(res))
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	var ports []string
 	for _, out := range res.Outputs {
-		ports = append(ports, out.Port.Name)
-	}
-	names := FileNames(ports)
-	for i := range names {
-		names[i] = filepath.Join(dir, names[i]+".npy")
-		for _, other := range others {
-			if outfile.Same(names[i], other) {
-				return usage.Errorf("--out: output %q would overwrite %s, which another argument names", ports[i], names[i])
+		file, ok := f[out.Port.Name]
+		if !ok {
+			return fmt.Errorf("--out %s: output %q has no file", dir, out.Port.Name)
+		}
+		err := outfile.WriteTo(file, func(w io.Writer) error {
+			if out.Numbers != nil {
+				return npy.WriteNumbers(w, out.Type, out.Shape(), out.Numbers)
 			}
-		}
-	}
-	for i, out := range res.Outputs {
-		f, err := outfile.Create(names[i])
+			return npy.WriteAs(w, out.Type, out.Shape(), out.Data)
+		})
 		if err != nil {
-			return err
-		}
-		defer f.Abort()
-		if out.Numbers != nil {
-			err = npy.WriteNumbers(f, out.Type, out.Shape(), out.Numbers)
-		} else {
-			err = npy.WriteAs(f, out.Type, out.Shape(), out.Data)
-		}
-		if err != nil {
-			return err
-		}
-		if err := f.Commit(); err != nil {
 			return err
 		}
 	}

@@ -235,12 +235,8 @@ func (d *pageData) marshalTable() (template.JS, error) {
 	return template.JS(b), err
 }
 
-// WriteFile writes the report r to the named file as an HTML page. It returns an error if the file
-// is one of inputs.
-func WriteFile(file string, r *view.Report, o Options, inputs ...string) error {
-	if err := outfile.CheckInputs(file, inputs...); err != nil {
-		return fmt.Errorf("--html: %w", err)
-	}
+// WriteFile writes the report r to the named file as an HTML page.
+func WriteFile(file string, r *view.Report, o Options) error {
 	var b bytes.Buffer
 	if err := Write(&b, r, o); err != nil {
 		return err

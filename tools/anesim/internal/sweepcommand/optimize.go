@@ -11,6 +11,7 @@ import (
 	"anesim/bench/report"
 	"anesim/bench/sweep"
 	"anesim/tools/anesim/internal/flags"
+	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/usage"
 )
@@ -22,8 +23,8 @@ type optimizeFlags struct {
 	within string
 }
 
-func optimizeCommand() *cobra.Command {
-	var f optimizeFlags
+func optimizeCommand(plan *outfile.Plan) *cobra.Command {
+	f := optimizeFlags{sweepFlags: sweepFlags{plan: plan}}
 	c := &cobra.Command{
 		Use:     "optimize FILE|'OP key=value...'... chip.NAME=FROM..TO...",
 		Aliases: []string{"optimise"},

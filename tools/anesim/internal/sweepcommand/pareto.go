@@ -16,19 +16,13 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// checkPictureName returns an error if file, the name of a picture, does not end in .svg or is one
-// of the inputs. It accepts an empty name.
-func checkPictureName(file string, inputs ...string) error {
+// checkPictureName returns an error if file, the name of a picture, does not end in .svg. It accepts
+// an empty name.
+func checkPictureName(file string) error {
 	if file == "" {
 		return nil
 	}
-	if err := flags.CheckSVG("--plot", file); err != nil {
-		return err
-	}
-	if err := outfile.CheckInputs(file, inputs...); err != nil {
-		return fmt.Errorf("--plot: %w", err)
-	}
-	return nil
+	return flags.CheckSVG("--plot", file)
 }
 
 // drawFront plots the first two goals of a front to an SVG file.
@@ -78,7 +72,7 @@ func (f *frontFlags) run(w io.Writer, goals string, names []string) error {
 	if f.programs < 1 || f.programs > sweep.MaxPrograms {
 		return usage.Errorf("--programs %d: want 1 to %d", f.programs, sweep.MaxPrograms)
 	}
-	if err := checkPictureName(f.picture, names...); err != nil {
+	if err := checkPictureName(f.picture); err != nil {
 		return err
 	}
 	best, err := sweep.ReadFront(goals, f.programs, names)

@@ -22,6 +22,7 @@ import (
 	"anesim/loader/network/keys"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
+	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/page"
 	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/usage"
@@ -49,11 +50,12 @@ func (f *sweepFlags) writePage(s *sweep.Sweep, rows [][]string) error {
 		short[i] = row[:last]
 	}
 	d := &view.Sweep{Header: report.NewHeader(), Name: s.Name, Chip: s.Options.Chip.Name, Columns: columns[:last], Rows: short}
-	return page.WriteFile(f.HTML, view.FromSweep(d, report.Peak(&s.Options.Chip)), page.Options{}, s.Files()...)
+	return page.WriteFile(f.HTML, view.FromSweep(d, report.Peak(&s.Options.Chip)), page.Options{})
 }
 
 // sweepFlags holds the flags of sweep.
 type sweepFlags struct {
+	plan *outfile.Plan
 	flags.Run
 	flags.Dims
 	resume  string
@@ -64,9 +66,9 @@ type sweepFlags struct {
 	workers int
 }
 
-// New returns the sweep command with its subcommands.
-func New() *cobra.Command {
-	var f sweepFlags
+// New returns the sweep command with its subcommands. They add the files that they read to plan.
+func New(plan *outfile.Plan) *cobra.Command {
+	f := sweepFlags{plan: plan}
 	c := &cobra.Command{
 		Use:   "sweep OP|FILE... key=values...",
 		Short: "Time a grid of layers, networks, chips and register values as CSV",
@@ -125,7 +127,7 @@ to a Parquet file.`,
 	s.StringVar(&f.picture, "plot", "", "also draw the front to `OUT`.svg")
 	s.IntVar(&f.workers, "workers", runtime.GOMAXPROCS(0), "number of points to time at the same time")
 	flags.CompleteFlags(c)
-	c.AddCommand(mergeCommand(), statusCommand(), frontCommand(), optimizeCommand())
+	c.AddCommand(mergeCommand(), statusCommand(), frontCommand(), optimizeCommand(plan))
 	return c
 }
 
@@ -286,6 +288,9 @@ func (f *sweepFlags) newModelOpener(words []string) func(name string) (*anesim.M
 			names := keys.Names()
 			return nil, usage.Errorf("unknown file or operation %q; want a file or one of %s%s", name, strings.Join(names, " "), spelling.Suggest(name, names))
 		}
+		if err == nil {
+			err = f.plan.Read(m.Files()...)
+		}
 		return m, err
 	}
 }
@@ -302,7 +307,7 @@ func (f *sweepFlags) newFront(s *sweep.Sweep) (*sweep.Front, error) {
 	case f.shard != "":
 		return nil, usage.Errorf("--pareto and --shard are mutually exclusive; use anesim sweep front on the files of the shards")
 	}
-	if err := checkPictureName(f.picture, s.Files()...); err != nil {
+	if err := checkPictureName(f.picture); err != nil {
 		return nil, err
 	}
 	best, err := sweep.NewFront(f.pareto, s.Header(), s.Programs())
