@@ -3,10 +3,13 @@ package anesimtest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
+	"sync"
 
 	"anesim"
 	"anesim/bench/check"
@@ -35,22 +38,17 @@ func Check(t TB, file string, tolerance float64, models ...*anesim.Model) {
 }
 
 // CheckOptions is like [Check] but runs the models with the options o. If o.Values is set, it also
-// compares the checksums of the outputs.
+// compares the checksums of the outputs, and fails the test if there are none to compare.
 func CheckOptions(t TB, file string, tolerance float64, o anesim.Options, models ...*anesim.Model) {
 	t.Helper()
-	base := &check.Baseline{Header: report.NewHeader()}
-	if !*update {
-		f, err := os.Open(file)
-		if err != nil {
-			t.Fatalf("%v; run with -anesim.update to write it", err)
-			return
-		}
-		base, err = check.Read(f)
-		f.Close()
-		if err != nil {
-			t.Fatalf("%s: %v", file, err)
-			return
-		}
+	if *update {
+		updating.Lock() // tests may share a file and run in parallel
+		defer updating.Unlock()
+	}
+	base, err := readBaseline(file)
+	if err != nil {
+		t.Fatalf("%v", err)
+		return
 	}
 	for _, m := range models {
 		res, err := m.Run(t.Context(), o)
@@ -69,6 +67,9 @@ func CheckOptions(t TB, file string, tolerance float64, o anesim.Options, models
 		}
 		if *update {
 			if line := report.Incomplete(e.NotModelled); line != "" {
+				fmt.Fprintf(os.Stderr, "%s: %s\n", m.Name(), line)
+			}
+			if line := e.WithoutValues(); line != "" {
 				fmt.Fprintf(os.Stderr, "%s: %s\n", m.Name(), line)
 			}
 			base.Set(e)
@@ -94,6 +95,31 @@ func CheckOptions(t TB, file string, tolerance float64, o anesim.Options, models
 			t.Fatalf("%v", err)
 		}
 	}
+}
+
+// updating is locked while a baseline is written.
+var updating sync.Mutex
+
+// readBaseline reads the baseline in the named file. With -anesim.update, the file may be missing,
+// and keeps the entries of other tests.
+func readBaseline(file string) (*check.Baseline, error) {
+	f, err := os.Open(file)
+	switch {
+	case *update && errors.Is(err, fs.ErrNotExist):
+		return check.ReadToUpdate(nil)
+	case err != nil:
+		return nil, fmt.Errorf("%w; run with -anesim.update to write it", err)
+	}
+	defer f.Close()
+	read := check.Read
+	if *update {
+		read = check.ReadToUpdate
+	}
+	b, err := read(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return b, nil
 }
 
 // formatReasonLines returns the reasons for a difference as text. Each reason is on a new line

@@ -3,6 +3,7 @@ package anesimtest_test
 import (
 	"bytes"
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -73,6 +74,35 @@ func TestCheck(t *testing.T) {
 	r = &recorder{ctx: t.Context()}
 	if anesimtest.Check(r, file, 0.02, m); len(r.failed) != 2 || !strings.Contains(r.failed[1], "cycles: want") {
 		t.Errorf("half the cycles: %q", r.failed)
+	}
+}
+
+// An update keeps what other tests have in the same file. Values without checksums in the baseline
+// fail.
+func TestCheckUpdates(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "cost.json")
+	var models []*anesim.Model
+	for _, keys := range [][]string{{"c=4"}, {"c=8"}} {
+		m, err := anesim.Layer("relu", keys...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		models = append(models, m)
+	}
+	if err := flag.Set("anesim.update", "true"); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range models {
+		anesimtest.Check(t, file, 0, m)
+	}
+	if err := flag.Set("anesim.update", "false"); err != nil {
+		t.Fatal(err)
+	}
+	anesimtest.Check(t, file, 0, models...)
+	r := &recorder{ctx: t.Context()}
+	anesimtest.CheckOptions(r, file, 0, anesim.Options{Values: true}, models[0])
+	if len(r.failed) != 1 || !strings.Contains(r.failed[0], "no checksums in the baseline") {
+		t.Errorf("values: %q", r.failed)
 	}
 }
 

@@ -43,6 +43,24 @@ type Entry struct {
 	Constants map[string]float64 `json:"constants,omitempty"`
 
 	Layered bool `json:"-"` // the entry has layers but no descriptors
+
+	// Values is set in a new entry whose outputs are to be compared. NoValues then lists the
+	// outputs without values, and Why the reason. A baseline does not store them.
+	Values   bool     `json:"-"`
+	NoValues []string `json:"-"`
+	Why      string   `json:"-"`
+}
+
+// WithoutValues returns a warning that the run of a new entry should have computed values but did
+// not compute those of some outputs. It returns "" if there is nothing to warn of.
+func (e *Entry) WithoutValues() string {
+	switch {
+	case !e.Values || len(e.NoValues) == 0 && len(e.Outputs) > 0:
+		return ""
+	case len(e.Outputs) == 0:
+		return "no values: " + e.Why
+	}
+	return fmt.Sprintf("no values of %s: %s", report.Printable(joinFirstItems(e.NoValues)), e.Why)
 }
 
 // A Layer holds the costs of one layer of a network.
@@ -179,6 +197,16 @@ func NewEntry(r *anesim.Result, input string) (Entry, error) {
 	for name, c := range r.Options.Chip.Constants() {
 		e.Constants[name] = c.Value
 	}
+	if e.Values = r.Options.Values; e.Values {
+		for _, name := range r.Model.OutputNames() {
+			if !slices.ContainsFunc(e.Outputs, func(o report.Output) bool { return o.Name == name }) {
+				e.NoValues = append(e.NoValues, name)
+			}
+		}
+		if len(e.NoValues) > 0 || len(e.Outputs) == 0 {
+			e.Why = report.WhyNoOutputs(r)
+		}
+	}
 	if r.Model.Kind() == anesim.KindNetwork {
 		e.NotModelled = report.MissingOf(r)
 		for i := range r.Layers {
@@ -277,6 +305,24 @@ func Read(r io.Reader) (*Baseline, error) {
 		return nil, fmt.Errorf("unsupported baseline schema %d; want %d", b.Schema, report.Schema)
 	}
 	return &b, nil
+}
+
+// ReadToUpdate is like [Read] for a baseline that is to be written again. If another version of the
+// tool or of the constants made the entries, it leaves them out, because the header of the new file
+// would not match them. If r is nil, there is no such file yet and the baseline is empty.
+func ReadToUpdate(r io.Reader) (*Baseline, error) {
+	fresh := &Baseline{Header: report.NewHeader()}
+	if r == nil {
+		return fresh, nil
+	}
+	b, err := Read(r)
+	if err != nil {
+		return nil, err
+	}
+	if b.Tool == fresh.Tool {
+		fresh.Entries = b.Entries
+	}
+	return fresh, nil
 }
 
 // Write writes the baseline to w as JSON. It first sorts b.Entries by the name of the model.

@@ -60,6 +60,11 @@ type Verdict struct {
 	NotModelled []report.Missing
 	// Accepted is set if the baseline lists every layer of NotModelled.
 	Accepted bool
+	// Uncompared says which values were not compared, and why, though the new entry or the
+	// baseline has some or should have them. It is "" if all were compared.
+	Uncompared string
+	// Unverified is set if values should have been compared and none were.
+	Unverified bool
 	// ModelChanged is set if the baseline was made by another version of this tool or with
 	// other constants, so costs may differ even for the same program.
 	ModelChanged bool
@@ -77,9 +82,10 @@ type Verdict struct {
 }
 
 // Passed reports whether the model is in the baseline, no quantity differs by more than the limit,
-// and every layer without a cost also had none in the baseline.
+// values were compared if they should be, and every layer without a cost also had none in the
+// baseline.
 func (v *Verdict) Passed() bool {
-	return !v.Unknown && len(v.Differences) == 0 && (len(v.NotModelled) == 0 || v.Accepted)
+	return !v.Unknown && !v.Unverified && len(v.Differences) == 0 && (len(v.NotModelled) == 0 || v.Accepted)
 }
 
 // Cause returns a clause about why costs may differ, such as "the program changed; anesim's
@@ -91,6 +97,8 @@ func (v *Verdict) Cause() string {
 		return "missing from the baseline"
 	case len(v.NotModelled) > 0 && !v.Accepted:
 		return report.Incomplete(v.NotModelled)
+	case v.Unverified:
+		return v.Uncompared
 	case v.ProgramChanged && len(v.Constants) > 0:
 		return "the program changed, and so did the chip: " + joinFirstItems(v.Constants)
 	case len(v.Constants) > 0:
@@ -142,7 +150,7 @@ func (b *Baseline) Check(got *Entry, tolerance float64) Verdict {
 		v.Low, v.High = float64(t.TimeLowNs/t.TimeNs)-1, float64(t.TimeHighNs/t.TimeNs)-1
 		v.Within = want.Total.TimeNs > t.TimeLowNs && want.Total.TimeNs < t.TimeHighNs
 	}
-	v.compareOutputs(want.Outputs, got.Outputs)
+	v.compareOutputs(want.Outputs, got)
 	v.compareLayers(want.Layers, got.Layers, tolerance, byLayer)
 	for i, p := range pairs {
 		switch {
@@ -261,9 +269,22 @@ func formatCounterChanges(want, got *report.Counters, tolerance float64, missed 
 	return "counters: " + strings.Join(list, ", ")
 }
 
-func (v *Verdict) compareOutputs(want, got []report.Output) {
-	if len(want) == 0 || len(got) == 0 {
-		return // one of the two computed no values
+// compareOutputs compares the checksums of outputs, or sets v.Uncompared.
+func (v *Verdict) compareOutputs(want []report.Output, e *Entry) {
+	got := e.Outputs
+	v.Uncompared = e.WithoutValues()
+	switch {
+	case e.Values && len(got) == 0:
+		v.Unverified = true
+		return
+	case e.Values && len(want) == 0:
+		v.Uncompared, v.Unverified = "no checksums in the baseline: update it with values (--update --values)", true
+		return
+	case len(got) == 0 && len(want) > 0:
+		v.Uncompared = "the checksums in the baseline were not compared: values were not computed (--values)"
+		return
+	case len(got) == 0 || len(want) == 0:
+		return
 	}
 	for _, w := range want {
 		at := slices.IndexFunc(got, func(o report.Output) bool { return o.Name == w.Name })

@@ -61,7 +61,9 @@ func baseline(t testing.TB, entries ...check.Entry) *check.Baseline {
 func TestBaselineRoundTrip(t *testing.T) {
 	e := entry(t, layerModel(t, convolution...), anesim.Options{Values: true})
 	b := baseline(t, e)
-	if diff := cmp.Diff([]check.Entry{e}, b.Entries); diff != "" {
+	stored := e
+	stored.Values = false // is about a run
+	if diff := cmp.Diff([]check.Entry{stored}, b.Entries); diff != "" {
 		t.Error(diff)
 	}
 	if v := b.Check(&e, 0); !v.Passed() || v.ModelChanged || v.ProgramChanged {
@@ -121,6 +123,40 @@ func TestCheckNamesTheRegisterOfARealProgram(t *testing.T) {
 		}) ||
 			!slices.ContainsFunc(d.Why, func(s string) bool { return strings.HasPrefix(s, "energy of powered engines ") }) {
 			t.Errorf("%v is explained by %q", &d, d.Why)
+		}
+	}
+}
+
+// Values that are to be compared and are not on both sides fail, and a comparison without the values
+// that the baseline has says so.
+func TestCheckNeedsValues(t *testing.T) {
+	m := layerModel(t, convolution...)
+	with, without := entry(t, m, anesim.Options{Values: true}), entry(t, m, anesim.Options{})
+	none := entry(t, m, anesim.Options{Values: true})
+	none.Outputs, none.NoValues, none.Why = nil, []string{"y"}, "no table"
+	some := entry(t, m, anesim.Options{Values: true})
+	some.NoValues, some.Why = []string{"z"}, "no table"
+	for name, tt := range map[string]struct {
+		want, got check.Entry
+		passed    bool
+		says      string
+	}{
+		"both":                 {with, with, true, ""},
+		"neither":              {without, without, true, ""},
+		"baseline has none":    {without, with, false, "no checksums in the baseline"},
+		"baseline is empty":    {none, with, false, "no checksums in the baseline"},
+		"run has none":         {with, without, true, "the checksums in the baseline were not compared"},
+		"run could have none":  {with, none, false, "no values: no table"},
+		"both could have none": {none, none, false, "no values: no table"},
+		"one is missing":       {with, some, true, "no values of z: no table"},
+	} {
+		b := baseline(t, tt.want)
+		v := b.Check(&tt.got, 0)
+		if v.Passed() != tt.passed || !strings.HasPrefix(v.Uncompared, tt.says) || (tt.says == "") != (v.Uncompared == "") {
+			t.Errorf("%s: passed %t, %q", name, v.Passed(), v.Uncompared)
+		}
+		if !tt.passed && (v.Cause() != v.Uncompared || v.Summary() != v.Uncompared) {
+			t.Errorf("%s: cause %q, summary %q", name, v.Cause(), v.Summary())
 		}
 	}
 }

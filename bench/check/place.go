@@ -170,7 +170,7 @@ func (v *Verdict) Summary() string {
 	if len(v.NotModelled) > 0 && !v.Accepted && !v.Unknown {
 		return "not modelled: " + report.NameMissing(v.NotModelled)
 	}
-	if v.Unknown || len(places) == 0 {
+	if v.Unknown || v.Unverified || len(places) == 0 {
 		return v.Cause()
 	}
 	var worse []string

@@ -49,7 +49,8 @@ func checkCommand(plan *outfile.Plan) *cobra.Command {
 		Short: "Compare the cost of models with a baseline",
 		Long: `Check runs programs, networks and layers and compares their cycles, time, energy, bytes and
 the vendor's estimate with a baseline: in total, by layer and by descriptor and, with
---values, the checksums of outputs. --max allows a measure to differ by a share of the
+--values, the checksums of outputs. If there are none to compare, a check with --values
+fails. --max allows a measure to differ by a share of the
 baseline's value. Differences are printed, those of the total first, with the causes and
 registers that explain them, and the exit status is 1. With --lint, the findings of anesim lint are failures, too.
 
@@ -139,7 +140,6 @@ func (f *checkFlags) openModels(c *cobra.Command, base *check.Baseline, files []
 		entry := findEntryName(base, f.baseline, file)
 		if f.update && entry == file && file != "-" {
 			entry = filepath.ToSlash(pathRelativeToScript(f.baseline, file))
-			base.Rename(file, entry)
 		}
 		if err := add(file, entry, m); err != nil {
 			return nil, err
@@ -190,6 +190,7 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 	}
 	ignoreSIGPIPE()
 	var verdicts []check.Verdict
+	var entries []check.Entry
 	var linted []jsonLintedProgram
 	ctx, stop := flags.Interruptible()
 	defer stop()
@@ -213,7 +214,14 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 			if line := report.Incomplete(e.NotModelled); line != "" {
 				fmt.Fprintf(c.ErrOrStderr(), "%s: %s\n", x.name, line)
 			}
-			base.Set(e)
+			line := e.WithoutValues()
+			if len(e.Outputs) == 0 && line != "" {
+				return input.InFile(x.name, fmt.Errorf("--values: %s", line))
+			}
+			if line != "" {
+				fmt.Fprintf(c.ErrOrStderr(), "%s: %s\n", x.name, line)
+			}
+			entries = append(entries, e)
 			continue
 		}
 		v := base.Check(&e, most)
@@ -221,7 +229,7 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 		verdicts = append(verdicts, v)
 	}
 	if f.update {
-		err = f.writeBaseline(c.OutOrStdout(), base, len(models))
+		err = f.writeBaseline(c.OutOrStdout(), models, entries)
 	} else {
 		err = f.printDifferenceReport(c.OutOrStdout(), verdicts, linted, most)
 	}
@@ -261,15 +269,13 @@ func (f *checkFlags) printDifferenceReport(w io.Writer, verdicts []check.Verdict
 	return printVerdicts(w, verdicts, most)
 }
 
-// readBaseline reads the named baseline. If update is true, the file may be missing, and entries
-// that another version of the model made are dropped, because the header of the new file would not
-// match them.
+// readBaseline reads the named baseline. If update is true, the file may be missing; see
+// [check.ReadToUpdate].
 func readBaseline(name string, update bool) (*check.Baseline, error) {
-	fresh := &check.Baseline{Header: report.NewHeader()}
 	file, err := os.Open(name)
 	switch {
 	case update && errors.Is(err, fs.ErrNotExist):
-		return fresh, nil
+		return check.ReadToUpdate(nil)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, errors.New(`no such baseline; run "anesim check --update" to write it`)
 	case err != nil:
@@ -279,30 +285,32 @@ func readBaseline(name string, update bool) (*check.Baseline, error) {
 	if info, err := file.Stat(); err == nil && info.Size() > check.MaxBytes {
 		return nil, fmt.Errorf("file has %d bytes; want at most %d", info.Size(), check.MaxBytes)
 	}
-	b, err := check.Read(file)
-	if err != nil {
-		return nil, err
-	}
 	if update {
-		if b.Tool == fresh.Tool {
-			fresh.Entries = b.Entries
-		}
-		return fresh, nil
+		return check.ReadToUpdate(file)
 	}
-	return b, nil
+	return check.Read(file)
 }
 
-// writeBaseline writes the baseline to its file and prints a line to w with the number of updated
-// models, n.
-func (f *checkFlags) writeBaseline(w io.Writer, b *check.Baseline, n int) error {
-	var text strings.Builder
-	if err := b.Write(&text); err != nil {
+// writeBaseline adds entries, one for each model, to the baseline file, and prints a line to w with
+// their number. It reads the file again, since other processes may have changed it during the runs.
+func (f *checkFlags) writeBaseline(w io.Writer, models []checkedModel, entries []check.Entry) error {
+	var b *check.Baseline
+	err := outfile.Update(f.baseline, func(w io.Writer) (err error) {
+		if b, err = readBaseline(f.baseline, true); err != nil {
+			return input.InFile(f.baseline, err)
+		}
+		for i := range entries {
+			if name := entries[i].Input; !b.Has(name) {
+				b.Rename(models[i].name, name) // older baselines have the name of the command line
+			}
+			b.Set(entries[i])
+		}
+		return b.Write(w)
+	})
+	if err != nil {
 		return err
 	}
-	if err := outfile.Write(f.baseline, []byte(text.String())); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "%s updated, %d in %s\n", report.Plural(n, "model"), len(b.Entries), report.Printable(f.baseline))
+	_, err = fmt.Fprintf(w, "%s updated, %d in %s\n", report.Plural(len(entries), "model"), len(b.Entries), report.Printable(f.baseline))
 	if errors.Is(err, syscall.EPIPE) {
 		return nil
 	}
@@ -322,7 +330,7 @@ const (
 // there are any.
 func printVerdicts(w io.Writer, verdicts []check.Verdict, most float64) error {
 	p := terminal.NewPager(w)
-	missed, unknown := 0, 0
+	missed, unknown, unverified := 0, 0, 0
 	for i := range verdicts {
 		v := &verdicts[i]
 		if v.Passed() {
@@ -330,17 +338,23 @@ func printVerdicts(w io.Writer, verdicts []check.Verdict, most float64) error {
 			if line := report.Incomplete(v.NotModelled); line != "" {
 				p.Printf("      %s, as in the baseline", line)
 			}
+			if v.Uncompared != "" {
+				p.Printf("      %s", v.Uncompared)
+			}
 			continue
 		}
-		if v.Unknown {
+		switch {
+		case v.Unknown:
 			unknown++
-		} else {
+		case v.Unverified && len(v.Differences) == 0:
+			unverified++
+		default:
 			missed++
 		}
 		p.Printf("miss  %s: %s", report.Printable(v.Input), v.Cause())
 		printDifferences(p, v)
 	}
-	return newVerdictsError(missed, unknown, len(verdicts), most)
+	return newVerdictsError(missed, unknown, unverified, len(verdicts), most)
 }
 
 // printDifferences prints the differences of a model: all of the total, and one for each other
@@ -439,8 +453,9 @@ func appendFirstLines(lines, list []string, limit int, noun string) []string {
 }
 
 // newVerdictsError returns an error that says how many models, of all, differ from the baseline by
-// more than tolerance, and how many the baseline lacks. It returns nil if both numbers are 0.
-func newVerdictsError(differ, missing, all int, tolerance float64) error {
+// more than tolerance, how many the baseline lacks, and of how many no values were compared. It
+// returns nil if all numbers are 0.
+func newVerdictsError(differ, missing, unverified, all int, tolerance float64) error {
 	count := func(n int, one, several string) string {
 		if n == 1 {
 			several = one
@@ -453,6 +468,9 @@ func newVerdictsError(differ, missing, all int, tolerance float64) error {
 	}
 	if missing > 0 {
 		parts = append(parts, count(missing, "is", "are")+" missing from the baseline (add with --update)")
+	}
+	if unverified > 0 {
+		parts = append(parts, count(unverified, "has", "have")+" no values to compare")
 	}
 	if len(parts) == 0 {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -250,6 +251,66 @@ func TestDiffOfNetworks(t *testing.T) {
 	for _, bad := range []string{"later", "CoeffBaseAddr", "+0.00%", filepath.Dir(a)} {
 		if strings.Contains(out, bad) {
 			t.Errorf("%q in\n%s", bad, out)
+		}
+	}
+}
+
+// A check of values fails where there are none to compare, on whichever side, also in the file for
+// CI systems. Without --values it says that the baseline has some.
+func TestCheckValuesAreCompared(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, line := range []string{"layer gelu c=4 w=64 --timing-only --emit gelu.hwx", "convert gelu.hwx -o gelu.bin"} {
+		if _, errs, code := invoke(strings.Fields(line)...); code != exitDone {
+			t.Fatalf("%s: %s", line, errs)
+		}
+	}
+	for _, step := range []struct {
+		line string
+		code int
+		want string
+	}{
+		{"--update gelu.hwx", exitDone, ""},
+		{"--values gelu.hwx", exitFailed, "miss  gelu.hwx: no checksums in the baseline"},
+		{"--values --junit j.xml gelu.hwx", exitFailed, "1 of 1 model has no values to compare"},
+		{"--values --update gelu.hwx", exitDone, ""},
+		{"--values gelu.hwx", exitDone, "ok    gelu.hwx\n"},
+		{"--values --seed 2 gelu.hwx", exitFailed, "output y: checksum"},
+		{"gelu.hwx", exitDone, "ok    gelu.hwx\n      the checksums in the baseline were not compared"},
+		// The table of a bare chain is an input, so that its values cannot be computed.
+		{"--values --update gelu.bin", exitFailed, "gelu.bin: --values: no values: descriptor 0: activation table"},
+		{"--update gelu.bin", exitDone, ""},
+		{"--values gelu.bin", exitFailed, "miss  gelu.bin: no values: descriptor 0: activation table"},
+	} {
+		out, errs, code := invoke(strings.Fields("check --baseline b.json " + step.line)...)
+		if code != step.code || !strings.Contains(out+errs, step.want) {
+			t.Errorf("%s: exit %d, want %d and %q:\n%s%s", step.line, code, step.code, step.want, out, errs)
+		}
+	}
+	if b, err := os.ReadFile("j.xml"); err != nil || !strings.Contains(string(b), `failures="1"`) || !strings.Contains(string(b), "no checksums in the baseline") {
+		t.Errorf("%v, %s", err, b)
+	}
+}
+
+// Updates of one baseline at once are all in it.
+func TestCheckUpdatesAtOnce(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "b.json")
+	const n = 8
+	var group sync.WaitGroup
+	for i := range n {
+		group.Go(func() {
+			if _, errs, code := invoke("check", "--baseline", base, "--update", "--layer", fmt.Sprintf("relu c=%d", i+1)); code != exitDone {
+				t.Errorf("exit %d: %s", code, errs)
+			}
+		})
+	}
+	group.Wait()
+	b, err := readBaseline(base, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if name := fmt.Sprintf("relu c=%d", i+1); !b.Has(name) {
+			t.Errorf("the update of %q is lost", name)
 		}
 	}
 }

@@ -225,3 +225,15 @@ func WriteTo(name string, write func(io.Writer) error) error {
 	}
 	return out.Commit()
 }
+
+// Update calls write to fill a new version of the named file, which write may read. No other Update
+// of a file in the same directory runs at the same time, in this or another process, if the system
+// can lock directories. If write fails, the file keeps its old contents.
+func Update(name string, write func(io.Writer) error) error {
+	unlock, err := lockDirectory(filepath.Dir(name))
+	if err != nil {
+		return &fs.PathError{Op: "lock the directory of", Path: name, Err: err}
+	}
+	defer unlock()
+	return WriteTo(name, write)
+}

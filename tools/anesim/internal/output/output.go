@@ -12,9 +12,9 @@ import (
 	"unicode/utf8"
 
 	"anesim"
+	"anesim/bench/report"
 	"anesim/tools/anesim/internal/npy"
 	"anesim/tools/anesim/internal/outfile"
-	"anesim/tools/anesim/internal/text"
 )
 
 // Files holds the paths of the files for the outputs of a run, by the names of their ports.
@@ -36,7 +36,7 @@ func (f Files) Paths() []string { return slices.Sorted(maps.Values(f)) }
 // necessary. It returns an error if no outputs were computed.
 func (f Files) Write(dir string, res *anesim.Result) error {
 	if len(res.Outputs) == 0 {
-		return fmt.Errorf("--out %s: no outputs were computed: %s", dir, text.WhyNoOutputs(res))
+		return fmt.Errorf("--out %s: no outputs were computed: %s", dir, report.WhyNoOutputs(res))
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

@@ -432,7 +432,7 @@ func (p pager) printValues(res *anesim.Result, d *report.Network) {
 	if res.Options.Values && len(res.Report.Faults) == 0 {
 		for i := range res.Programs {
 			x := &res.Programs[i]
-			if why := whyNoValues(x); len(x.Outputs) == 0 && why != "" {
+			if why := report.WhyNoValues(x); len(x.Outputs) == 0 && why != "" {
 				p.Printf("values: none of program %d: %s", i+1, why)
 			}
 		}

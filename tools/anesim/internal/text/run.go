@@ -277,7 +277,7 @@ func (p pager) printInputsAndOutputs(res *anesim.Result, d *report.Run) {
 	}
 	if len(res.Outputs) == 0 {
 		if len(res.Report.Faults) == 0 {
-			p.Printf("values: none: %s", WhyNoOutputs(res))
+			p.Printf("values: none: %s", report.WhyNoOutputs(res))
 		}
 		return
 	}
@@ -320,37 +320,6 @@ func (p pager) printCalls(res *anesim.Result, state *report.State) {
 	if state.HostCopyBytes > 0 {
 		p.Printf("state saves %s of host copies, %s of memory traffic", report.Size(state.HostCopyBytes), report.Size(state.DRAMBytes))
 	}
-}
-
-// WhyNoOutputs returns the reason why a run has no output values, or the first one if there are
-// several.
-func WhyNoOutputs(res *anesim.Result) string {
-	if f := res.Report.Faults; len(f) > 0 {
-		return f[0].String()
-	}
-	for i := range res.Programs {
-		if why := whyNoValues(&res.Programs[i]); why != "" {
-			return why
-		}
-	}
-	return "the program has no output port"
-}
-
-// whyNoValues returns the reason why a program that was dispatched has no output values, or "" if
-// none is known.
-func whyNoValues(p *anesim.ProgramResult) string {
-	for _, l := range p.Limits {
-		return l.String()
-	}
-	if p.Report == nil {
-		return ""
-	}
-	for i := range p.Report.Descriptors {
-		if d := &p.Report.Descriptors[i]; d.Note() != "" {
-			return fmt.Sprintf("descriptor %d: %s", d.Index, d.Note())
-		}
-	}
-	return ""
 }
 
 // describeIdentity returns a note if the output out equals one of the inputs bit for bit, as for an
