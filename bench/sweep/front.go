@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -50,7 +51,7 @@ func (f *Front) Add(row []string) {
 	p := frontDesign{row: row}
 	for i := range f.goals {
 		v, err := f.goals[i].valueInRow(row)
-		if err != nil {
+		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 			return
 		}
 		p.goals = append(p.goals, v)
@@ -88,8 +89,8 @@ func (f *Front) Write(out *Output) error {
 
 // ReadFront returns the front of a sweep whose rows are in the named files, one file per shard. The
 // argument goals names the goals, joined by commas; see [NewFront]. The argument programs is the
-// number of programs in the sweep. ReadFront returns an error if a point occurs twice, if one
-// before the last is missing, or if the files belong to different sweeps.
+// number of programs in the sweep. ReadFront returns an error if a point occurs twice or is
+// missing, or if the files belong to different sweeps.
 func ReadFront(goals string, programs int, names []string) (*Front, error) {
 	files, closeAll, err := openShards(names)
 	defer closeAll()

@@ -86,7 +86,7 @@ func FuzzResume(f *testing.F) {
 		}
 		defer file.Close()
 		o := &Output{header: header}
-		err = o.Resume(file, 9, "chip=m1", label)
+		err = o.Resume(file, 9, "chip=m1", label, func(row int) ([]string, error) { return label(row), nil })
 		left, e := os.ReadFile(name)
 		if e != nil {
 			t.Fatal(e)
@@ -108,7 +108,7 @@ func FuzzResume(f *testing.F) {
 func FuzzMerge(f *testing.F) {
 	header := "point,program,c," + strings.Join(resultColumns[:], ",") + "\n"
 	row := func(point, value string) string {
-		return point + ",relu," + value + ",1,100,compute,64,70,40000,40000,0,0,60,80,,chip=m1\n"
+		return point + ",relu," + value + ",1,100,compute,64,70,40000,40000,0,0,60,80,,chip=m1 points=3\n"
 	}
 	f.Add(header+row("0", "4")+row("2", "6"), header+row("1", "5"))
 	f.Add(header+row("0", "4"), header)
@@ -133,7 +133,7 @@ func FuzzMerge(f *testing.F) {
 			t.Errorf("%q of %q and %q", out.String(), first, second)
 		}
 		for _, s := range ReadStatus(names, 0) {
-			s.State(s.Points(3, len(names)), time.Now())
+			s.State(s.Points(len(names)), time.Now())
 		}
 		if front, err := ReadFront("time,energy", 1, names); err == nil {
 			front.Write(NewOutput(io.Discard, front.Header))

@@ -32,9 +32,8 @@ type shardFile struct {
 const maxMergeFiles = 1 << 10
 
 // Merge combines the rows of a sweep from the named files, one per shard, and writes them to w in
-// the order of their points. It first checks that the files together have every point exactly once.
-// The argument points is the expected number of points. If it is 0, Merge expects every combination
-// of the axis values that occur in the rows.
+// the order of their points. It first checks that the files together have every point of the sweep
+// exactly once. If points is not 0, it also checks that this is their number.
 func Merge(w io.Writer, names []string, points int) error {
 	files, closeAll, err := openShards(names)
 	defer closeAll()
@@ -59,38 +58,19 @@ func Merge(w io.Writer, names []string, points int) error {
 	return out.Flush()
 }
 
-// checkShards reads all files and returns an error unless every point occurs exactly once. If
-// points is 0, it expects one point for every combination of the values in the rows.
+// checkShards reads all files and returns an error unless every point occurs exactly once. If points
+// is not 0, the sweep must have that number of points.
 func checkShards(files []*shardFile, points int) error {
-	var c *census
-	total, err := mergeRows(files, func(f *shardFile) error {
-		if c == nil {
-			c = newCensus(f.columns)
-		}
-		if err := c.addRow(f.row); err != nil {
-			return f.errorf("%v", err)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	want := points
-	if want == 0 && c != nil {
-		want = c.countPoints()
-	}
-	if want = max(want, 1); total < want {
-		return fmt.Errorf("found %d of %d points; a shard is missing or incomplete", total, want)
-	}
-	if points > 0 && total > points {
+	total, err := mergeRows(files, func(*shardFile) error { return nil })
+	if err == nil && points > 0 && total != points {
 		return fmt.Errorf("files have %d points; want %d, as set by --points", total, points)
 	}
-	return nil
+	return err
 }
 
 // mergeRows calls visit for every row of the files, in the order of their points, and returns the
-// number of rows. It returns an error if a point is missing or occurs twice, or if the files belong
-// to different sweeps.
+// number of rows. It returns an error if a point of the sweep is missing or occurs twice, or if the
+// files belong to different sweeps. The rows say how many points the sweep has.
 func mergeRows(files []*shardFile, visit func(*shardFile) error) (total int, err error) {
 	queue := make(mergeQueue, 0, len(files))
 	for _, f := range files {
@@ -109,7 +89,7 @@ func mergeRows(files []*shardFile, visit func(*shardFile) error) (total int, err
 	}
 	heap.Init(&queue)
 	var first *shardFile
-	origin := ""
+	origin, points := "", 0
 	for ; len(queue) > 0; total++ {
 		f := queue[0]
 		switch {
@@ -120,6 +100,9 @@ func mergeRows(files []*shardFile, visit func(*shardFile) error) (total int, err
 		}
 		if total == 0 {
 			first, origin = f, originInRow(f.row)
+			if points, err = pointsInOrigin(origin); err != nil {
+				return total, f.errorf("%v", err)
+			}
 		} else if o := originInRow(f.row); o != origin {
 			return total, f.errorf("sweep settings differ from those of %s: %s", report.Printable(first.name), diffOrigins(o, origin))
 		}
@@ -134,6 +117,14 @@ func mergeRows(files []*shardFile, visit func(*shardFile) error) (total int, err
 		} else {
 			heap.Fix(&queue, 0)
 		}
+	}
+	switch {
+	case total == 0:
+		return 0, errors.New("files have no rows; a shard is missing or incomplete")
+	case total < points:
+		return total, fmt.Errorf("found %d of %d points; a shard is missing or incomplete", total, points)
+	case total > points:
+		return total, fmt.Errorf("found %d points; want %d, the number in column %s", total, points, originColumn)
 	}
 	return total, nil
 }
@@ -230,49 +221,4 @@ func openShards(names []string) (files []*shardFile, closeAll func(), err error)
 		}
 	}
 	return files, closeAll, nil
-}
-
-// A census collects the distinct values in each label column of a sweep's rows. The labels are
-// the program and the axes, so the numbers of values give the size of the grid.
-type census struct {
-	names  []string
-	values []map[string]bool
-}
-
-// addRow records the program and the axis values in a row. It returns an error if a column then has
-// more distinct values than a sweep may have.
-func (c *census) addRow(row []string) error {
-	for i, v := range c.values {
-		if w := row[1+i]; !v[w] {
-			if v[w] = true; len(v) > maxValues {
-				return fmt.Errorf("column %s has more than %d distinct values", report.Printable(c.names[i]), maxValues)
-			}
-		}
-	}
-	return nil
-}
-
-// countPoints returns the number of combinations of the recorded values, or MaxPoints+1 if there
-// are more than MaxPoints.
-func (c *census) countPoints() int {
-	n := 1
-	for _, v := range c.values {
-		if n *= len(v); n > MaxPoints {
-			return MaxPoints + 1
-		}
-	}
-	return n
-}
-
-// newCensus returns an empty census for rows with the given header.
-func newCensus(header []string) *census {
-	labels := header[1 : len(header)-len(resultColumns)]
-	if n := len(labels); labels[n-1] == areaColumn {
-		labels = labels[:n-1]
-	}
-	c := &census{names: labels}
-	for range labels {
-		c.values = append(c.values, map[string]bool{})
-	}
-	return c
 }

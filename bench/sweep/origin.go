@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"anesim"
@@ -22,10 +23,16 @@ const originColumn = "origin"
 
 // describeOrigin returns the settings on which the results of the sweep depend, such as "chip=m1
 // chip_constants=... seed=1 version=...". They are the chip, a hash of its constants, the seed, the
-// version, and every other setting that differs from its default.
+// number of points, the version, and every other setting that differs from its default.
 func (s *Sweep) describeOrigin() (string, error) {
 	o := &s.Options
-	words := []string{"chip=" + formatChip(&o.Chip), "chip_constants=" + hashConstants(&o.Chip), fmt.Sprintf("seed=%d", o.Seed)}
+	points, err := s.Points()
+	if err != nil {
+		return "", err
+	}
+	// The number of points is in each row, so that any part of the rows shows whether some are
+	// missing.
+	words := []string{"chip=" + formatChip(&o.Chip), "chip_constants=" + hashConstants(&o.Chip), fmt.Sprintf("seed=%d", o.Seed), fmt.Sprintf("points=%d", points)}
 	add := func(key, value string) { words = append(words, key+"="+value) }
 	if o.GateTiles != 0 {
 		add("gate-tiles", fmt.Sprintf("%#x", o.GateTiles))
@@ -92,11 +99,21 @@ func hashConstants(c *hw.Chip) string {
 	return hashText(b.String())
 }
 
-// hashFiles returns a hash of the regular files from which the programs were read, or "" if there
-// are none. It does not cover directories, nor files that a program's file refers to.
+// hashFiles returns a hash of the regular files from which the programs were read, with those that a
+// network's file refers to, or "" if there are none.
 func (s *Sweep) hashFiles() (string, error) {
 	h, any := fnv.New128a(), false
-	for _, name := range s.Files() {
+	names := s.Files()
+	for i := range s.workloads {
+		if m := s.workloads[i].model; m != nil {
+			for _, name := range m.Files() {
+				if name != s.workloads[i].name { // which comes first, as in earlier versions
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	for _, name := range names {
 		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
 			continue
 		}
@@ -158,6 +175,16 @@ func parseOrigin(text string) map[string]string {
 		m[key] = value
 	}
 	return m
+}
+
+// pointsInOrigin returns the number of points of the sweep that wrote a row with the given origin. It
+// returns an error if the origin, of an earlier version, does not have it.
+func pointsInOrigin(origin string) (int, error) {
+	n, err := strconv.Atoi(parseOrigin(origin)["points"])
+	if err != nil || n < 1 || n > MaxPoints {
+		return 0, errors.New("column \"" + originColumn + "\" has no number of points, as in a file from an earlier version; run the sweep again into a new file")
+	}
+	return n, nil
 }
 
 func printableOrNone(value string) string {

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -59,7 +60,11 @@ func (t *timer) timeRow(point int) []string {
 		return refused(err)
 	}
 	if t.area != nil {
-		row = append(row, report.Number(t.area.evaluate(&t.options.Chip)))
+		area := t.area.evaluate(&t.options.Chip)
+		if math.IsNaN(area) || math.IsInf(area, 0) {
+			return refused(fmt.Errorf("area is %g; want a finite number", area))
+		}
+		row = append(row, report.Number(area))
 	}
 	r, problem, err := t.timeWorkload(w, values)
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"anesim/bench/report"
 )
 
 // An Output writes rows as CSV with a header line. It buffers rows and writes only whole ones, so
@@ -166,9 +168,12 @@ type rows interface {
 //
 // The file must be empty or an earlier output of the same sweep. It must have the header of o and
 // at most limit rows. Row k must start with the columns that label(k) returns, and its last column
-// must be origin. Otherwise Resume returns an error and does not change f.
-func (o *Output) Resume(f rows, limit int, origin string, label func(row int) []string) error {
+// must be origin. The first and the last complete row must be those that compute returns, because a
+// build that was not made of a commit does not show in the origin. Otherwise Resume returns an error
+// and does not change f.
+func (o *Output) Resume(f rows, limit int, origin string, label func(row int) []string, compute func(row int) ([]string, error)) error {
 	r := newRowReader(f)
+	var first, last []string
 	for i := 0; ; i++ {
 		row, err := r.readRow()
 		if err == io.EOF {
@@ -201,7 +206,19 @@ func (o *Output) Resume(f rows, limit int, origin string, label func(row int) []
 		if i > 0 && originInRow(row) != origin {
 			return fmt.Errorf("line %d is from a different sweep: %s", i+1, diffOrigins(origin, originInRow(row)))
 		}
-		o.hasHeader, o.Rows = true, i
+		if i == 1 {
+			first = row
+		}
+		o.hasHeader, o.Rows, last = true, i, row
+	}
+	if o.Rows > 0 {
+		err := o.compareRow(0, first, compute)
+		if err == nil {
+			err = o.compareRow(o.Rows-1, last, compute)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	if err := f.Truncate(r.end); err != nil {
 		return err
@@ -209,4 +226,19 @@ func (o *Output) Resume(f rows, limit int, origin string, label func(row int) []
 	_, err := f.Seek(r.end, io.SeekStart)
 	o.w = f
 	return err
+}
+
+// compareRow returns an error if row k of a file, counted from 0, is not the row that compute returns.
+func (o *Output) compareRow(k int, row []string, compute func(row int) ([]string, error)) error {
+	want, err := compute(k)
+	if err != nil {
+		return err
+	}
+	for i := range want {
+		if row[i] != want[i] {
+			return fmt.Errorf("line %d is from another build of anesim: %s %s here, %s there; write to a new file",
+				k+2, report.Printable(o.header[i]), printableOrNone(want[i]), printableOrNone(row[i]))
+		}
+	}
+	return nil
 }

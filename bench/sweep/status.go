@@ -30,13 +30,24 @@ type Status struct {
 	Err    error  // why the file could not be read, or nil
 }
 
-// Points returns the number of points in the shard, given the numbers of points and shards of the
-// whole sweep. It returns 0 if points is 0, or if the file has no rows to show which shard it is.
-func (s *Status) Points(points, shards int) int {
-	if points == 0 || s.first < 0 || s.first >= shards {
+// Points returns the number of points in the shard, given the number of shards of the whole sweep. It
+// returns 0 if the file has no rows to show which shard it is.
+func (s *Status) Points(shards int) int {
+	points := s.SweepPoints()
+	if points == 0 || s.first >= shards {
 		return 0
 	}
 	return Shard{s.first + 1, shards}.Points(points)
+}
+
+// SweepPoints returns the number of points of the whole sweep, or 0 if the file has no rows to show
+// it.
+func (s *Status) SweepPoints() int {
+	if s.first < 0 {
+		return 0
+	}
+	n, _ := pointsInOrigin(s.origin)
+	return n
 }
 
 // ReadStatus returns the status of each of the named files, one per shard of a sweep. If interval

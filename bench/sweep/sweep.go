@@ -209,6 +209,15 @@ func (s *Sweep) findPointProgram(point int) (*workload, []string) {
 	return &s.workloads[point%n], s.grid.valuesAt(point / n)
 }
 
+// Row times a point and returns its row.
+func (s *Sweep) Row(point int) ([]string, error) {
+	t, err := s.newTimer()
+	if err != nil {
+		return nil, err
+	}
+	return t.timeRow(point), nil
+}
+
 // Files returns the names of the files and directories from which programs were read. It omits
 // programs that are given as an operation.
 func (s *Sweep) Files() (names []string) {

@@ -29,10 +29,13 @@ func TestSweepStatus(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if _, errs, code := invoke(append([]string{"sweep", "status", "--points", "8"}, files...)...); code != exitFailed || !strings.Contains(errs, "sweep has 9 points; want 8") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
 	cut(files[1], 5)
 	b, _ := os.ReadFile(files[2])
 	cut(files[2], len(b)-10)
-	out, errs, code := invoke(append([]string{"sweep", "status", "--points", "9", "--shards", "4"}, files...)...)
+	out, errs, code := invoke(append([]string{"sweep", "status", "--shards", "4"}, files...)...)
 	if code != exitDone {
 		t.Fatal(errs)
 	}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"encoding/csv"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -112,6 +113,55 @@ func TestSweepShardsAndResume(t *testing.T) {
 	_, errs, code := invoke("sweep", "add", "c=16", "h=1..3", "w=9", "--resume", file)
 	if code != exitFailed || !strings.Contains(errs, "line 2 does not match this sweep") {
 		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// A build that was not made of a commit has no name. --resume takes rows only if this build computes
+// the first and the last of them as well, and leaves the file as it is otherwise.
+func TestSweepOfAnotherBuild(t *testing.T) {
+	args := []string{"sweep", "add", "c=16,32,48", "h=8", "w=8"}
+	whole, errs, code := invoke(args...)
+	if code != exitDone {
+		t.Fatal(errs)
+	}
+	lines := strings.SplitAfter(whole, "\n")
+	for line := range 3 {
+		rows := slices.Clone(lines[:3])
+		if line > 0 {
+			cells := strings.Split(rows[line], ",")
+			cycles := slices.Index(strings.Split(lines[0], ","), "cycles")
+			cells[cycles] += "0"
+			rows[line] = strings.Join(cells, ",")
+		}
+		file := writeFile(t, "rows.csv", []byte(strings.Join(rows, "")))
+		_, errs, code := invoke(append(args, "--resume", file)...)
+		got, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line == 0 {
+			if code != exitDone || string(got) != whole {
+				t.Errorf("exit %d: %s", code, errs)
+			}
+			continue
+		}
+		if want := fmt.Sprintf("line %d is from another build of anesim: cycles ", line+1); code != exitFailed || !strings.Contains(errs, want) || string(got) != strings.Join(rows, "") {
+			t.Errorf("exit %d: %s", code, errs)
+		}
+	}
+}
+
+// An area that is not finite is an error of its row, and no design.
+func TestSweepAreaIsFinite(t *testing.T) {
+	for _, area := range []string{"1e308*1e308", "1e308*1e308 - 1e308*1e308"} {
+		args := []string{"sweep", "add", "c=16,32", "h=8", "w=8", "--area", area}
+		out, _, code := invoke(args...)
+		if code != exitDone || strings.Count(out, "want a finite number") != 2 || strings.Contains(out, ",NaN,") || strings.Contains(out, ",+Inf,") {
+			t.Errorf("%s: exit %d: %s", area, code, out)
+		}
+		if out, _, _ := invoke(append(args, "--pareto", "time,area")...); strings.Count(out, "\n") != 1 {
+			t.Errorf("%s: front %s", area, out)
+		}
 	}
 }
 

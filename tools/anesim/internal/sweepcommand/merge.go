@@ -14,8 +14,8 @@ func mergeCommand() *cobra.Command {
 		Short: "Merge the files of a sweep's shards",
 		Long: `Merge writes the rows of a sweep's shards in the order of its points. The result is byte for
 byte that of the sweep without --shard. The files may be in any order. Nothing is written
-unless every point occurs exactly once. --points gives the number of points; without it,
-the rows must contain every combination of the values that occur in them.`,
+unless every point occurs exactly once. The rows say how many points the sweep has;
+--points checks that number.`,
 		Example: `  anesim sweep conv cin=16..256+16 cout=64 --shard 1/2 --resume 1.csv
   anesim sweep conv cin=16..256+16 cout=64 --shard 2/2 --resume 2.csv
   anesim sweep merge 1.csv 2.csv > all.csv`,
@@ -27,7 +27,7 @@ the rows must contain every combination of the values that occur in them.`,
 			return sweep.Merge(c.OutOrStdout(), args, points)
 		},
 	}
-	c.Flags().IntVar(&points, "points", 0, "number of `POINTS` of the sweep")
+	c.Flags().IntVar(&points, "points", 0, "fail unless the sweep has this number of `POINTS`")
 	addRefusedParquetFlag(c.Flags())
 	return c
 }

@@ -27,17 +27,17 @@ func statusCommand() *cobra.Command {
 		Use:   "status FILE...",
 		Short: "Report the progress of a sweep's shards",
 		Long: `Status reads the files of anesim sweep --resume, during or after the sweep, and prints how
-many rows each has and whether the last row is complete. With --points, the number of
-points of the sweep, it also prints the progress and when the sweep will be done. --shards
-gives the number of files if some have not been started.
+many rows each has, whether the last row is complete, the progress and when the sweep will
+be done. The rows say how many points the sweep has. --shards gives the number of files if
+some have not been started.
 
 The rate of a shard is the number of rows divided by the time between the creation and the
 last write of its file, including pauses between two runs. --over 10s reads the files twice,
 10 seconds apart, to compute the rate; this is the only way on file systems without creation
 times. A shard that has not written for a minute is called stale: it has stopped, or its
 points are slow.`,
-		Example: `  anesim sweep status shard-*.csv --points 10000000 --shards 500
-  anesim sweep status shard-*.csv --points 10000000 --over 10s`,
+		Example: `  anesim sweep status shard-*.csv --shards 500
+  anesim sweep status shard-*.csv --over 10s`,
 		Args: usage.SomeFiles,
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("points") && (f.points < 1 || f.points > sweep.MaxPoints) {
@@ -52,7 +52,7 @@ points are slow.`,
 			return f.run(c.OutOrStdout(), args)
 		},
 	}
-	c.Flags().IntVar(&f.points, "points", 0, "number of `POINTS` of the sweep")
+	c.Flags().IntVar(&f.points, "points", 0, "number of `POINTS` of the sweep; default is what the rows say")
 	c.Flags().IntVar(&f.shards, "shards", 0, "number of `FILES` of the sweep; default is the number of arguments")
 	c.Flags().DurationVar(&f.over, "over", 0, "measure rates over a `DURATION` from now, like 10s")
 	return c
@@ -65,6 +65,15 @@ func (f *statusFlags) run(w io.Writer, names []string) error {
 	var left time.Duration
 	failed := 0
 	list, now := sweep.ReadStatus(names, f.over), time.Now()
+	points := f.points
+	for i := range list {
+		if n := list[i].SweepPoints(); list[i].Err == nil && n > 0 {
+			if f.points > 0 && n != f.points {
+				return fmt.Errorf("%s: sweep has %d points; want %d, as set by --points", names[i], n, f.points)
+			}
+			points = n
+		}
+	}
 	for i, name := range names {
 		s := &list[i]
 		if s.Err != nil {
@@ -72,7 +81,7 @@ func (f *statusFlags) run(w io.Writer, names []string) error {
 			t.Add(report.Printable(name), "-", "-", "-", report.Printable(s.Err.Error()))
 			continue
 		}
-		all := s.Points(f.points, shards)
+		all := s.Points(shards)
 		state, running := s.State(all, now)
 		rows += s.Rows
 		if running {
@@ -86,7 +95,7 @@ func (f *statusFlags) run(w io.Writer, names []string) error {
 	if err := t.Print(w, 0); err != nil {
 		return err
 	}
-	if err := f.printTotal(w, rows, rate, left, shards-len(names)); err != nil {
+	if err := printTotal(w, rows, points, rate, left, shards-len(names)); err != nil {
 		return err
 	}
 	if failed > 0 {
@@ -95,19 +104,20 @@ func (f *statusFlags) run(w io.Writer, names []string) error {
 	return nil
 }
 
-// printTotal prints the progress of all shards together and an estimate of the end. It assumes that
+// printTotal prints the progress of all shards together and an estimate of the end. The argument
+// points is the number of points of the sweep, or 0 if it is unknown. printTotal assumes that
 // running shards keep their rate, and that the others start after these.
-func (f *statusFlags) printTotal(w io.Writer, rows int, rate float64, left time.Duration, unnamed int) error {
-	if f.points == 0 {
+func printTotal(w io.Writer, rows, points int, rate float64, left time.Duration, unnamed int) error {
+	if points == 0 {
 		_, err := fmt.Fprintf(w, "all: %s rows, %s rows/s\n", report.Thousands(uint64(rows)), report.Rate(rate))
 		return err
 	}
-	text := fmt.Sprintf("all: %s of %s points (%.1f%%)", report.Thousands(uint64(rows)), report.Thousands(uint64(f.points)), 100*float64(rows)/float64(f.points))
+	text := fmt.Sprintf("all: %s of %s points (%.1f%%)", report.Thousands(uint64(rows)), report.Thousands(uint64(points)), 100*float64(rows)/float64(points))
 	if unnamed > 0 {
 		text += fmt.Sprintf(", %s not started", report.Plural(unnamed, "shard"))
 	}
-	if rate > 0 && rows < f.points {
-		rest := time.Duration(float64(f.points-rows) / rate * float64(time.Second))
+	if rate > 0 && rows < points {
+		rest := time.Duration(float64(points-rows) / rate * float64(time.Second))
 		text += fmt.Sprintf(", %s rows/s, done in %v", report.Rate(rate), max(rest, left).Round(time.Second))
 	}
 	_, err := fmt.Fprintln(w, text)

@@ -166,7 +166,9 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 			return err
 		}
 		defer file.Close()
-		if err := out.Resume(file, n, s.Origin, func(row int) []string { return s.Label(part.Point(row)) }); err != nil {
+		label := func(row int) []string { return s.Label(part.Point(row)) }
+		compute := func(row int) ([]string, error) { return s.Row(part.Point(row)) }
+		if err := out.Resume(file, n, s.Origin, label, compute); err != nil {
 			return input.InFile(f.resume, err)
 		}
 	}
