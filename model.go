@@ -16,6 +16,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"anesim/hw/execycles"
 	"anesim/loader"
 	"anesim/loader/cache"
 	"anesim/loader/layer"
@@ -391,8 +392,9 @@ func (m *Model) Programs(ctx context.Context, o Options) ([]*loader.Program, err
 type loweredModel struct {
 	seed     uint64
 	memories layer.Memories // memory sizes that the programs were lowered for
-	sizes    bool           // the programs can only be timed
-	given    bool           // the options gave some weights
+	target   execycles.Target
+	sizes    bool // the programs can only be timed
+	given    bool // the options gave some weights
 	programs []partition.Program
 	reasons  []string     // why a layer is in no program, "" if it is in one
 	entry    *cache.Entry // cache entry of the programs, nil without a cache
@@ -425,10 +427,10 @@ func (m *Model) lowerOrReuse(ctx context.Context, o *Options, sizes bool) (*lowe
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if l := m.lowered; l != nil && l.seed == o.Seed && l.memories == o.Memories() && (!l.sizes || sizes) && !l.given && !o.hasWeights() {
+	if l := m.lowered; l != nil && l.seed == o.Seed && l.memories == o.Memories() && l.target == o.Target && (!l.sizes || sizes) && !l.given && !o.hasWeights() {
 		return l, nil
 	}
-	low := &loweredModel{seed: o.Seed, memories: o.Memories(), sizes: sizes, given: o.hasWeights()}
+	low := &loweredModel{seed: o.Seed, memories: o.Memories(), target: o.Target, sizes: sizes, given: o.hasWeights()}
 	make := func() error { return m.lowerModel(ctx, low, o) }
 	var err error
 	if o.Cache != nil && !low.given {
@@ -449,7 +451,7 @@ func (m *Model) lowerModel(ctx context.Context, low *loweredModel, o *Options) (
 		return m.lowerLayer(low, o)
 	}
 	meter := o.newMeter(StageLower, len(m.net.Layers))
-	how := partition.Lowering{Seed: o.Seed, SizesOnly: low.sizes, Memories: low.memories, Done: meter.addSteps}
+	how := partition.Lowering{Seed: o.Seed, SizesOnly: low.sizes, Memories: low.memories, Target: low.target, Done: meter.addSteps}
 	low.programs, low.reasons, err = partition.Lower(ctx, m.net, how)
 	return err
 }
@@ -468,7 +470,7 @@ func (m *Model) lowerLayer(low *loweredModel, o *Options) error {
 	if err != nil {
 		return newRefusalError(l.Op, m.keys, low.memories, err)
 	}
-	l.Lower.Memories = low.memories
+	l.Lower.Memories, l.Lower.Target = low.memories, low.target
 	p, err := make(l.Lower, w)
 	if err != nil {
 		return newRefusalError(l.Op, m.keys, low.memories, err)

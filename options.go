@@ -10,6 +10,7 @@ import (
 	"anesim/firmware"
 	"anesim/firmware/engine"
 	"anesim/hw"
+	"anesim/hw/execycles"
 	"anesim/hw/host"
 	"anesim/loader/cache"
 )
@@ -19,6 +20,13 @@ import (
 type Options struct {
 	Chip hw.Chip   // the zero value means hw.M1
 	Host host.Host // adds its part to the wall time; the zero value adds nothing
+
+	// Target is the target whose rules give the vendor compiler's estimates of the descriptors.
+	// Layers and networks are lowered for it. 0 means the target for which a compiled program was
+	// made, according to its banner or to the estimates that it stores, or that of Chip if they do not
+	// say it. For layers and networks 0 means H13, the target of the programs that their lowering
+	// reproduces.
+	Target execycles.Target
 
 	Values bool // compute values
 	// Inputs holds values by name, in N, C, H, W order. A run uses them without a copy and may
@@ -93,7 +101,7 @@ func (o Options) withDefaults() (Options, error) {
 // toEngineOptions returns the part of o that package engine understands.
 func (o *Options) toEngineOptions() engine.Options {
 	return engine.Options{
-		Chip: o.Chip, Host: o.Host, Values: o.Values, Seed: o.Seed, Bind: o.Bind, Init: o.Init,
+		Chip: o.Chip, Host: o.Host, Target: o.Target, Values: o.Values, Seed: o.Seed, Bind: o.Bind, Init: o.Init,
 		PowerBudget: o.PowerBudget, Power: o.Power, GateTiles: o.GateTiles, Overrides: o.Overrides,
 		Idle: o.Idle, Brief: o.Brief, Each: o.Each, Memory: o.Memory, Workers: o.Workers, Budget: o.Budget,
 	}

@@ -6,6 +6,7 @@ import (
 	"anesim/firmware/engine"
 	"anesim/hw"
 	"anesim/hw/clock"
+	"anesim/hw/execycles"
 	"anesim/loader/cache"
 	"anesim/loader/lower/join"
 )
@@ -74,6 +75,14 @@ func (r *execution) newResult() *Result {
 	res.setReport()
 	r.setOutputs(res)
 	return res
+}
+
+// Target returns the target whose rules give the vendor compiler's estimates in r.
+func (r *Result) Target() execycles.Target {
+	if r.Model.Kind() == KindProgram && len(r.Programs) > 0 {
+		return r.Programs[0].Target.Or(r.Options.Chip.Target)
+	}
+	return r.Options.Target.Or(execycles.H13)
 }
 
 // setReport sets r.Report of a network: the descriptors of all programs in the order in which they

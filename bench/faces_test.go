@@ -49,7 +49,9 @@ func TestFacesAgree(t *testing.T) {
 	executed, left := 0, 0
 	for _, p := range everyProgram(t) {
 		for _, chip := range hw.Chips() {
-			timed := sound(t, p, anesim.Options{Chip: chip}).Report
+			res := sound(t, p, anesim.Options{Chip: chip})
+			timed := res.Report
+			chip.Target = res.Target() // a run finds it in the program
 			timer := hw.NewTimer(chip)
 			list := tasks(t, []*loader.Program{p})
 			for i, task := range list {

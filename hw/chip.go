@@ -8,6 +8,7 @@ import (
 	"anesim/hw/clock"
 	"anesim/hw/dma"
 	"anesim/hw/evidence"
+	"anesim/hw/execycles"
 	"anesim/hw/l2"
 	"anesim/hw/mac"
 	"anesim/hw/tiles"
@@ -18,6 +19,9 @@ import (
 // describes the meaning of each constant.
 type Chip struct {
 	Name string
+	// Target is the target that the vendor's compiler generates programs for on this chip. It
+	// selects the compiler's estimate of programs that do not say what they were compiled for.
+	Target execycles.Target
 
 	Clock         evidence.Constant
 	Engines       evidence.Constant
@@ -74,6 +78,7 @@ const (
 func M1() Chip {
 	c := newH13Chip()
 	c.Name = "m1"
+	c.Target = execycles.H13G // the driver of an M1 names this architecture, and an M1's programs have it
 	c.Clock = evidence.New(1.428e9, "Hz", evidence.Decompiled, "vendor clock table, H13")
 	c.ReadRate = evidence.New(m1ReadRate, "B/s", evidence.Fitted, study+"; rows of GEMV, decoding and GEMM 4096; a study found 61-66e9")
 	c.TotalRate = evidence.New(68e9, "B/s", evidence.Measured, "highest rate measured for all traffic; every fit reaches this limit")
@@ -91,6 +96,7 @@ func M1() Chip {
 func M1Max() Chip {
 	c := newH13Chip()
 	c.Name = "m1max"
+	c.Target = execycles.H13G
 	c.Clock = evidence.New(1.464e9, "Hz", evidence.Decompiled, "vendor clock table, H13g")
 	c.ReadRate = evidence.New(m1maxReadRate, "B/s", evidence.Fitted, study+"; rows of GEMV, decoding and GEMM 4096; a study found 55-57e9")
 	c.TotalRate = evidence.New(90e9, "B/s", evidence.Measured, "reads and writes together: the highest of the measured 79-90e9; every fit reaches this limit")
@@ -187,6 +193,8 @@ type params struct {
 	// fewer holds the parameters of the same chip with fewer engines per lane. A task may run
 	// faster on those. It is nil if a lane has one engine.
 	fewer *params
+
+	target execycles.Target
 }
 
 // laneBytes is the size of the memory in which an M1 engine keeps weights.
@@ -220,6 +228,7 @@ func (c Chip) newParams() params {
 		active:        c.ActivePower.Value,
 		step:          c.EngineStep.Value,
 		dispatch:      clock.Nanojoules(c.DispatchEnergy.Value),
+		target:        c.Target,
 	}
 	p.kernelMemory *= uint64(p.tiles.PerLane()) // shared by the engines of a lane
 	p.part = laneBytes * uint64(p.tiles.PerLane())

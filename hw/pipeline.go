@@ -3,6 +3,7 @@ package hw
 import (
 	"anesim/hw/clock"
 	"anesim/hw/dma"
+	"anesim/hw/execycles"
 	"anesim/hw/regs"
 )
 
@@ -27,6 +28,8 @@ type pipeline struct {
 	l2      footprint    // ranges in the L2
 	power   powerDraw    // power draw, used under a power budget
 	earlier powerDraw    // power draw of the descriptor before
+
+	estimates execycles.Chain // of the vendor's compiler
 }
 
 // A demand holds what a descriptor needs from each unit when it runs alone.

@@ -5,14 +5,13 @@ import (
 	"anesim/hw/dma"
 	"anesim/hw/regs"
 	"anesim/hw/tiles"
-	"anesim/hw/vendor"
 )
 
 // ExeCycles holds the duration of a descriptor in microseconds as the vendor's compiler estimates
 // it.
 type ExeCycles struct {
 	Stored uint16 // from the program, 0 if its compiler left it out
-	Model  uint16 // computed by the rule derived from real programs
+	Model  uint16 // computed by the rules of the chip's target, derived from real programs
 }
 
 // computeFigures fills in all figures of a task with operands o, except values. It does not
@@ -45,7 +44,7 @@ func (p *params) computeFiguresForAllEngines(d *DescriptorReport, t *regs.Task, 
 	d.Op, d.Shape = Classify(&t.Header, g), shapeOfAllGroups(g, o)
 	d.Depthwise = d.Op == Conv && g.Common.GroupConvCfg.UnicastEn()
 	d.DMA = dma.TrafficOf(o)
-	d.Exe = ExeCycles{uint16(t.Header.Timing.ExeCycles()), vendor.ExeCycles(g, o, t.Beside)}
+	d.Exe = ExeCycles{uint16(t.Header.Timing.ExeCycles()), l.estimates.Next(p.target, g, o, t.Beside)}
 
 	need := demand{
 		planar: d.Planar, lane: o.Kernel.Lane,

@@ -22,7 +22,8 @@ type Network struct {
 	File        string            `json:"file"`
 	Chip        string            `json:"chip"`
 	Host        string            `json:"host"`
-	Peak        Rates             `json:"peak"` // of the chip
+	Target      string            `json:"target"` // that the layers are compiled for
+	Peak        Rates             `json:"peak"`   // of the chip
 	Coverage    Coverage          `json:"coverage"`
 	Programs    []Program         `json:"programs"`
 	Layers      []Layer           `json:"layers"`
@@ -285,7 +286,7 @@ func (d *Network) Remarks() []string {
 func NewNetwork(r *anesim.Result) *Network {
 	line, a := r.Timeline(), r.Causes()
 	d := &Network{
-		Header: NewHeader(), Network: r.Model.Name(), Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Peak: Peak(&r.Options.Chip), Coverage: newCoverage(r),
+		Header: NewHeader(), Network: r.Model.Name(), Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Target: r.Target().String(), Peak: Peak(&r.Options.Chip), Coverage: newCoverage(r),
 		Programs: []Program{}, Layers: []Layer{}, Cycles: CyclesOf(&a), Total: newWall(r, line), StagesNs: r.Stages(), Power: newPowerSpans(r, line),
 		NotModelled: MissingOf(r), Outputs: OutputsOf(r), Repeat: newRepeat(r), State: newState(r), Calls: newCalls(r), Faults: newFaults(r), Limits: newLimits(r),
 		Synthetic: r.Synthetic, Notes: append([]string{r.Residency().What}, r.Model.Network().Notes...),

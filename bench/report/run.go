@@ -19,6 +19,7 @@ type Run struct {
 	Form        string       `json:"form"`
 	Chip        string       `json:"chip"`
 	Host        string       `json:"host"`
+	Target      string       `json:"target"`               // of the compiler's estimates; see Exe
 	Parameters  []Parameter  `json:"parameters,omitempty"` // set if the program has run-time parameters
 	Peak        Rates        `json:"peak"`                 // of the chip
 	Descriptors []Descriptor `json:"descriptors"`
@@ -165,8 +166,8 @@ func DMAOf(t *dma.Traffic) DMA {
 }
 
 // An Exe holds two estimates of a descriptor's duration in microseconds. Stored is the estimate by
-// the vendor's compiler in the program, or 0 if there is none. Model is computed by the same rule
-// as the compiler's.
+// the vendor's compiler in the program, or 0 if there is none. Model is computed by the compiler's
+// rules for the target of the report.
 type Exe struct {
 	Stored uint16 `json:"stored"`
 	Model  uint16 `json:"model"`
@@ -216,7 +217,7 @@ func (c *Counters) UnmarshalJSON(b []byte) error {
 func NewRun(r *anesim.Result) *Run {
 	p, line, a := r.Programs[0].Program, r.Timeline(), r.Causes()
 	d := &Run{
-		Header: NewHeader(), Program: p.Name, Form: string(p.Form), Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Parameters: newParameters(r), Peak: Peak(&r.Options.Chip),
+		Header: NewHeader(), Program: p.Name, Form: string(p.Form), Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Target: r.Target().String(), Parameters: newParameters(r), Peak: Peak(&r.Options.Chip),
 		Descriptors: []Descriptor{}, Cycles: CyclesOf(&a), Total: newWall(r, line), Power: newPowerSpans(r, line),
 		Outputs: OutputsOf(r), Repeat: newRepeat(r), State: newState(r), Calls: newCalls(r), Faults: newFaults(r), Limits: newLimits(r), Synthetic: r.Synthetic,
 		WhatIfs: newWhatIfs(r),

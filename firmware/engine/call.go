@@ -215,7 +215,7 @@ func (c *Call) linkAndMakeDevice() (err error) {
 	if c.List < 1 || c.List > c.Repeat {
 		c.List = c.Repeat
 	}
-	c.res = &Result{Program: l.program}
+	c.res = &Result{Program: l.program, Target: o.Target.Or(l.target).Or(o.Chip.Target)}
 	if c.values = o.Values; c.values {
 		c.res.Limits = append(listPortLimits(l.program), c.listInputLimits()...)
 		c.values = len(c.res.Limits) == 0
@@ -245,6 +245,7 @@ func (c *Call) deviceOptions() hw.Options {
 	l := c.loaded
 	s := l.session
 	o := hw.Options{Chip: s.options.Chip, Values: c.values, Workers: s.options.Workers, Budget: s.options.Budget, Each: s.options.Each}
+	o.Chip.Target = c.res.Target
 	executed := uint64(c.List) // dispatches; the others repeat the last one
 	if c.isStateful() {
 		executed = uint64(c.Repeat)

@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"anesim/hw"
+	"anesim/hw/execycles"
 	"anesim/hw/regs"
 	"anesim/loader"
 )
@@ -11,9 +12,20 @@ import (
 // Link links program p in the same way as [Session.Load]. It also sets WindowTaps of the result's
 // Stream: for each task with constant weights, how many taps of its window the weights need.
 func Link(p *loader.Program) (*loader.Linked, error) {
+	k, _, err := linkAndFindTarget(p)
+	return k, err
+}
+
+// linkAndFindTarget links program p like [Link]. It also returns the target for which p was
+// compiled according to its banner or, if that names none, to the estimates in its descriptors. The
+// target is 0 if neither says it.
+func linkAndFindTarget(p *loader.Program) (*loader.Linked, execycles.Target, error) {
+	var finder targetFinder
+	finder.found, _ = execycles.ParseTarget(p.Banner.Target) // 0 for a name that is not known
 	var counted map[int]regs.WindowTaps
 	c := newTapCounter(p)
 	k, err := p.LinkStream(func(k *loader.Linked, t *regs.Task) {
+		finder.visit(t)
 		n := c.countTaps(k, t)
 		if n == 0 {
 			return
@@ -27,7 +39,7 @@ func Link(p *loader.Program) (*loader.Linked, error) {
 	if err == nil && counted != nil {
 		k.Stream.WindowTaps = counted
 	}
-	return k, err
+	return k, finder.found, err
 }
 
 // A tapCounter counts the taps that the tasks of a program need. It reads weights that several tasks

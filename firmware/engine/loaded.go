@@ -7,6 +7,7 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/hw/execycles"
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/params"
@@ -19,6 +20,7 @@ type Loaded struct {
 	span    addressRange
 	bytes   uint64
 	linked  map[bindings]*loader.Linked
+	target  execycles.Target // for which the program was compiled, 0 if that is not known
 
 	inputs  map[string][]float16.Float16 // values to write before the next call
 	written bool                         // every input has been written at least once
@@ -180,8 +182,9 @@ func (l *Loaded) linkProgram() (*loader.Linked, error) {
 	}
 	p := *l.program // the link keeps it, and bindings change
 	p.Ports = slices.Clone(p.Ports)
-	k, err := Link(&p)
+	k, target, err := linkAndFindTarget(&p)
 	if err == nil {
+		l.target = l.target.Or(target)
 		l.linked[p.BARs] = k
 	}
 	return k, err

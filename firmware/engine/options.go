@@ -9,6 +9,7 @@ import (
 	"anesim/hw"
 	"anesim/hw/chip"
 	"anesim/hw/clock"
+	"anesim/hw/execycles"
 	"anesim/hw/host"
 )
 
@@ -20,6 +21,11 @@ const DefaultMemory = 8 << 30
 type Options struct {
 	Chip hw.Chip   // the zero value is hw.M1
 	Host host.Host // adds its time to the wall time; the zero value adds nothing
+
+	// Target is the target whose rules give the vendor compiler's estimates of descriptors. 0 means
+	// the one for which a program was compiled, according to its banner or to the estimates that it stores,
+	// or that of Chip if they do not say it.
+	Target execycles.Target
 
 	Values bool   // compute values
 	Seed   uint64 // seed of the inputs that are not set

@@ -11,6 +11,7 @@ import (
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/hw/evidence"
+	"anesim/hw/execycles"
 	"anesim/loader"
 )
 
@@ -23,6 +24,7 @@ type Tensor struct {
 // A Result holds the outcome of one call: its outputs, costs, limits and dispatches.
 type Result struct {
 	Program    *loader.Program
+	Target     execycles.Target  // whose rules give the vendor compiler's estimates
 	Report     *hw.Report        // covers all dispatches
 	Dispatches []Dispatch        // dispatches that began, except those not listed, each with its part of the report
 	Again      int               // further dispatches, each like the last of Dispatches

@@ -11,6 +11,7 @@ import (
 
 	"anesim/hw"
 	"anesim/hw/evidence"
+	"anesim/hw/execycles"
 	"anesim/hw/spelling"
 )
 
@@ -50,7 +51,7 @@ type fileConstant struct {
 func Write(w io.Writer, c *hw.Chip) error {
 	root := &yaml.Node{Kind: yaml.MappingNode}
 	text := func(v string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: v, Tag: "!!str"} }
-	root.Content = append(root.Content, text("name"), text(c.Name))
+	root.Content = append(root.Content, text("name"), text(c.Name), text("target"), text(c.Target.String()))
 	constants := &yaml.Node{Kind: yaml.MappingNode}
 	for name, k := range c.Constants() {
 		var v yaml.Node
@@ -76,7 +77,7 @@ func Write(w io.Writer, c *hw.Chip) error {
 }
 
 // Read reads a chip from a YAML file. The file must set every constant, in that constant's unit and
-// within its range. The evidence of a constant is taken from the file, even if its value differs
+// within its range. A file without a target has a chip of target h13. The evidence of a constant is taken from the file, even if its value differs
 // from the preset of the same name. Read returns an *[Error] for an invalid file, or the error of
 // r.
 func Read(r io.Reader) (hw.Chip, error) {
@@ -108,10 +109,15 @@ func Read(r io.Reader) (hw.Chip, error) {
 				return none, &Error{Line: v.Line, What: "invalid name; want a string of 1 to 64 bytes"}
 			}
 			c.Name = v.Value
+		case "target":
+			var err error
+			if c.Target, err = execycles.ParseTarget(v.Value); err != nil {
+				return none, &Error{Line: v.Line, What: err.Error()}
+			}
 		case "constants":
 			list = v
 		default:
-			return none, &Error{Line: key.Line, What: fmt.Sprintf("unknown key %q; want name or constants", key.Value)}
+			return none, &Error{Line: key.Line, What: fmt.Sprintf("unknown key %q; want name, target or constants", key.Value)}
 		}
 	}
 	if c.Name == "" {

@@ -186,7 +186,7 @@ func (o *Operands) resolveResult(g *Groups) {
 	}
 	s.Bytes = 0
 	if s.DRAM {
-		s.Bytes = s.paddedRowBytes(w) * uint64(s.Height) * uint64(s.Planes()) * uint64(c) * uint64(s.Groups)
+		s.Bytes = s.paddedBytes(w, s.Height, c)
 	}
 }
 
@@ -227,9 +227,15 @@ func (s Shape) withUnitExtents(w, h, d, c bool) Shape {
 	return s
 }
 
-// paddedRowBytes returns the size of a row of w elements, padded to a multiple of 64 bytes.
-func (s *Surface) paddedRowBytes(w int) uint64 {
-	return (uint64(w)*uint64(s.elementBytes()) + 63) &^ 63
+// paddedBytes returns the size of h rows of w elements in each of c channels, in all groups and
+// depths. Each row is padded to a multiple of 64 bytes. Channels that are interleaved share a row
+// (2 of 2 tasks: 12,032 bytes, as their row stride, and not 12,000 padded alone).
+func (s *Surface) paddedBytes(w, h, c int) uint64 {
+	if n := max(1, s.Interleave); n > 1 {
+		w, c = w*n, (c+n-1)/n
+	}
+	row := (uint64(w)*uint64(s.elementBytes()) + 63) &^ 63
+	return row * uint64(h) * uint64(s.Planes()) * uint64(c) * uint64(s.Groups)
 }
 
 // elementSize returns the size of an element in bytes. Formats other than fp16 have eight bits.
@@ -265,7 +271,7 @@ func (s *Operand) countSourceBytes(g *Groups, repeats bool) {
 	if !repeats {
 		rows = max(0, rows+haloRows(g))
 	}
-	s.Bytes = s.paddedRowBytes(s.Width) * uint64(rows) * uint64(s.Planes()) * uint64(s.Channels) * uint64(s.Groups)
+	s.Bytes = s.paddedBytes(s.Width, rows, s.Channels)
 }
 
 // resolveStreams sets k to the weight streams that are on in the registers g.

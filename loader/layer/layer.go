@@ -4,6 +4,8 @@ import (
 	"cmp"
 
 	"github.com/x448/float16"
+
+	"anesim/hw/execycles"
 )
 
 // Axes is a set of the axes C, H and W of a tensor, with one bit for each.
@@ -81,6 +83,7 @@ type Layer struct {
 	OutputFirst bool
 	Release     Release
 	Memories    Memories
+	Target      execycles.Target // whose cycles the descriptors estimate; 0 means H13
 }
 
 // IsDepthwise reports whether l is a convolution with as many groups as input and output channels.

@@ -3,6 +3,7 @@ package lower
 import (
 	"github.com/x448/float16"
 
+	"anesim/hw/execycles"
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
@@ -65,7 +66,7 @@ func newIdentityExample() (*loader.Builder, error) {
 	in.Name, in.Direction, in.Address, in.BAR = "t0", loader.Input, identityInput, place.Bar5
 	out.Name, out.Direction, out.Address, out.BAR = "t2", loader.Output, identityOutput, place.Bar4
 	tasks, constants := lowerIdentityProduct(identitySize)
-	descriptors := chain.Finish(tasks)
+	descriptors := chain.Finish(tasks, execycles.H13G)
 	chain.SetDebugEvents(descriptors[0], identityEvents)
 	b := &loader.Builder{
 		Procedure:     "main",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"anesim/hw/execycles"
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/lower/chain"
@@ -169,7 +170,7 @@ func TestIdentityPattern(t *testing.T) {
 		t.Skip("no reference program: ", err)
 	}
 	tasks, _ := lowerIdentityProduct(256)
-	got := regs.EncodeChain(chain.Finish(tasks))
+	got := regs.EncodeChain(chain.Finish(tasks, execycles.H13))
 	type word struct{ off, want, got uint32 }
 	var diffs []word
 	if len(got) != len(want) {

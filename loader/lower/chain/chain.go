@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"anesim/hw/execycles"
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/lower/task"
@@ -34,6 +35,9 @@ type program struct {
 	// planarResults holds a tile for each range of L2 in which a planar task before the previous
 	// task left a result. Tasks of a long chain use the same few ranges again and again.
 	planarResults map[l2Range]*task.Tile
+
+	target    execycles.Target
+	estimates execycles.Chain
 }
 
 // An l2Range is a range of bytes in L2.
@@ -53,11 +57,12 @@ func newProgram(tasks []*task.Task) *program {
 }
 
 // Finish returns the descriptors of the given tasks, in the same order, linked as the vendor's
-// newest compiler links them. It computes the fields that depend on other tasks, such as which
-// tasks wait for each other, how data passes through L2, and the estimated cycles. It does not
-// change the tasks.
-func Finish(tasks []*task.Task) []*regs.Descriptor {
+// newest compiler links them for the given target. It computes the fields that depend on other
+// tasks, such as which tasks wait for each other, how data passes through L2, and the estimated
+// cycles, which are all that depends on the target. It does not change the tasks.
+func Finish(tasks []*task.Task, target execycles.Target) []*regs.Descriptor {
 	p := newProgram(tasks)
+	p.target = target
 	return p.linkDescriptors(p.findRuns(), nil)
 }
 

@@ -3,6 +3,7 @@ package chain
 import (
 	"slices"
 
+	"anesim/hw/execycles"
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/lower/place"
@@ -12,8 +13,9 @@ import (
 // Finish2023 is like [Finish] for the vendor's compiler of 2023. Every descriptor has all weight
 // registers. They are 0 for tasks of the planar engine. passed says whether [PassThroughScratch]
 // was called for the tasks.
-func Finish2023(tasks []*task.Task, passed bool) []*regs.Descriptor {
+func Finish2023(tasks []*task.Task, passed bool, target execycles.Target) []*regs.Descriptor {
 	p := newProgram(tasks)
+	p.target = target
 	for i := range p.steps {
 		t := &p.steps[i]
 		k := &t.g.KernelDMASrc

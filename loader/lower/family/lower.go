@@ -1,6 +1,7 @@
 package family
 
 import (
+	"anesim/hw/execycles"
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
@@ -20,7 +21,7 @@ func Lower(l *layer.Layer, w *layer.Weights) (*Output, error) {
 	if err := w.Validate(l); err != nil {
 		return nil, err
 	}
-	o := &Output{Constants: coeff.Section{SizesOnly: w.SizesOnly}, release: l.Release}
+	o := &Output{Constants: coeff.Section{SizesOnly: w.SizesOnly}, release: l.Release, target: l.Target}
 	if w.Source != nil && len(w.Filter) == 0 && !w.SizesOnly {
 		// Generated weights are packed in place, so the section gets its size first.
 		layer, sizes := *l, *w // lowering may widen the layer's window
@@ -50,7 +51,8 @@ type Output struct {
 	held      int // bytes of the scratch buffer that hold tensors between sublayers
 
 	release  layer.Release // the compiler release whose form the program has
-	streamed bool          // tasks pass tensors through rings and scratch, as the 2023 compiler does
+	target   execycles.Target
+	streamed bool // tasks pass tensors through rings and scratch, as the 2023 compiler does
 }
 
 // A job is a layer to lower into an Output. Each sublayer of a layer is a job for the same Output.
@@ -148,9 +150,9 @@ func (o *Output) buildDescriptors() []*regs.Descriptor {
 		if o.streamed {
 			o.Scratch = chain.PassThroughScratch(o.Tasks)
 		}
-		return chain.Finish2023(o.Tasks, o.streamed)
+		return chain.Finish2023(o.Tasks, o.streamed, o.target)
 	}
-	return chain.Finish(o.Tasks)
+	return chain.Finish(o.Tasks, o.target)
 }
 
 // placeInput returns the place of the input with the given name. It is in buffer 5 if the layer has

@@ -10,6 +10,7 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/hw/execycles"
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
@@ -28,7 +29,8 @@ type Network struct {
 	// InMemory sends every tensor between nodes through memory, so that none stays in L2. The
 	// values are the same either way.
 	InMemory bool
-	Memories layer.Memories // the memory sizes that the parts were lowered for
+	Memories layer.Memories   // the memory sizes that the parts were lowered for
+	Target   execycles.Target // whose cycles the descriptors estimate; 0 means H13
 }
 
 // A Tensor is an input of a network or a constant that its nodes read.
@@ -123,7 +125,7 @@ func (n *Network) Join() (*Joined, error) {
 	}
 	return &Joined{&loader.Builder{
 		Procedure:     "net",
-		Chain:         chain.Finish(c),
+		Chain:         chain.Finish(c, n.Target),
 		Constants:     j.constants.Data,
 		ConstantBytes: uint64(j.constants.Bytes),
 		WindowTaps:    task.WindowTaps(c),

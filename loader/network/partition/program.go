@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"anesim/hw/execycles"
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/network/list"
@@ -40,7 +41,8 @@ type Lowering struct {
 	// SizesOnly builds programs that are only timed. They have descriptors, ports and sizes, but
 	// no weights and no containers. See [lower.Sized].
 	SizesOnly bool
-	Memories  layer.Memories // of the chip
+	Memories  layer.Memories   // of the chip
+	Target    execycles.Target // whose cycles the descriptors estimate; 0 means H13
 	// Done, if not nil, is called with the number of layers that were just lowered. It is
 	// called from several goroutines.
 	Done func(layers int)
@@ -148,7 +150,7 @@ func (c *cutter) buildLongestProgram(begin, end int) (best *Program, cut string,
 
 // buildProgram builds one program from the layers begin to end-1, all of which are lowered.
 func (c *cutter) buildProgram(begin, end int) (*Program, error) {
-	net := join.Network{InMemory: c.n.InMemory, Memories: c.how.Memories}
+	net := join.Network{InMemory: c.n.InMemory, Memories: c.how.Memories, Target: c.how.Target}
 	known, width := map[string]bool{}, map[string]int{}
 	for i := begin; i < end; i++ {
 		l := &c.n.Layers[i]

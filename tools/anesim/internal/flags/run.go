@@ -15,6 +15,7 @@ import (
 	"anesim/firmware"
 	"anesim/firmware/engine"
 	"anesim/hw/chip"
+	"anesim/hw/execycles"
 	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/npy"
 	"anesim/tools/anesim/internal/usage"
@@ -24,6 +25,7 @@ import (
 type Run struct {
 	Chip       string
 	host       string
+	target     string
 	In         []string
 	Rounds     bool // round wider floats and integers in .npy files to fp16
 	Out        string
@@ -54,6 +56,7 @@ func (f *Run) Register(s *pflag.FlagSet) {
 	s.SortFlags = false
 	s.StringVar(&f.Chip, "chip", chip.Default, "model `CHIP`: "+strings.Join(chip.Names(), ", ")+", or a file written by anesim chip; overrides may follow, as in m1,Clock=1.2e9")
 	s.StringVar(&f.host, "host", "none", "add the time that a call takes on `HOST`: "+strings.Join(engine.HostNames(), ", "))
+	s.StringVar(&f.target, "target", "", "use the vendor compiler's estimates for `TARGET`: "+strings.Join(execycles.TargetNames(), ", ")+" (default: that of the program, h13 for layers)")
 	s.StringArrayVar(&f.In, "in", nil, "input port `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable")
 	s.StringVar(&f.Out, "out", "", "write each output port to `DIR`/<port>.npy")
 	s.StringArrayVar(&f.State, "state", nil, "keep output OUT in memory as input IN of the next dispatch, `OUT=IN`; repeatable, for --repeat")
@@ -106,6 +109,11 @@ func (f *Run) Options() (o anesim.Options, err error) {
 	}
 	if o.Host, err = engine.HostByName(cmp.Or(f.host, "none")); err != nil {
 		return o, usage.Of(err)
+	}
+	if f.target != "" {
+		if o.Target, err = execycles.ParseTarget(f.target); err != nil {
+			return o, usage.Of(err)
+		}
 	}
 	if f.GateTiles != "" {
 		if o.GateTiles, err = firmware.ParseTiles(f.GateTiles); err != nil {

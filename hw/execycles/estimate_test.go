@@ -1,11 +1,11 @@
-package vendor_test
+package execycles_test
 
 import (
 	"math"
 	"testing"
 
+	"anesim/hw/execycles"
 	"anesim/hw/regs"
-	"anesim/hw/vendor"
 )
 
 // blank is a task that reads and writes memory: in and out are channels, height, width.
@@ -98,7 +98,7 @@ func TestExeCycles(t *testing.T) {
 		}(), 7},
 		{"no more than the word holds", planar(regs.FormConstant, [3]uint32{65536, 1024, 32}, nil), 65535},
 	} {
-		if got := vendor.ExeCycles(tc.g, tc.g.Operands(), nil); got != tc.want {
+		if got := new(execycles.Chain).Next(execycles.H13, tc.g, tc.g.Operands(), nil); got != tc.want {
 			t.Errorf("%s: %d, want %d", tc.name, got, tc.want)
 		}
 	}
@@ -116,13 +116,14 @@ func TestExeCyclesOfRing(t *testing.T) {
 	second.NE.MACCfg = second.NE.MACCfg.WithNonlinearMode(regs.ActivationTable)
 	second.TileDMASrc.Src1DMAConfig = 0x8880
 	second.L2.SourceCfg = second.L2.SourceCfg.WithType(3)
-	if got := vendor.ExeCycles(first, first.Operands(), second); got != 91 { // the table's
+	var chain execycles.Chain
+	if got := chain.Next(execycles.H13, first, first.Operands(), second); got != 91 { // the table's
 		t.Errorf("first: %d, want 91", got)
 	}
-	if got := vendor.ExeCycles(first, first.Operands(), nil); got != 61 { // its own bytes
+	if got := new(execycles.Chain).Next(execycles.H13, first, first.Operands(), nil); got != 61 { // its own bytes
 		t.Errorf("alone: %d, want 61", got)
 	}
-	if got := vendor.ExeCycles(second, second.Operands(), nil); got != 0 {
+	if got := chain.Next(execycles.H13, second, second.Operands(), nil); got != 0 {
 		t.Errorf("second: %d, want 0", got)
 	}
 }
@@ -153,6 +154,7 @@ func TestMicroseconds(t *testing.T) {
 		g.Common.Cfg = g.Common.Cfg.WithActiveNE(engines)
 		return g
 	}
+	wide := conv(7, 21, 1, 1, 1, 375)
 	bytes := blank([3]uint32{3, 5, 32}, [3]uint32{3, 5, 32})
 	bytes.Common.Cfg = bytes.Common.Cfg.WithPlanarForm(regs.FormConstant)
 	for _, tc := range []struct {
@@ -164,6 +166,7 @@ func TestMicroseconds(t *testing.T) {
 		{"steps and patches", conv(7, 21, 3, 5, 13, 29), 2 * 21. / 16 * (7*3*5/1493.3 + 0.0711)},
 		{"one pixel", conv(7, 21, 1, 1, 1, 1), 21. / 16 * (7/1493.3 + 0.0711)},
 		{"a patch of 256 pixels", conv(7, 21, 1, 1, 16, 16), 21. / 16 * (7/1493.3 + 0.0711)},
+		{"rows of more than 128 pixels in slices: one patch and a half", wide, 1.5 * 21. / 16 * (7/1493.3 + 0.0711)},
 		{"unicast channels", unicast, 2 * 21. / 16 * (3*3*5/1493.3 + 0.0711)},
 		{"a reduction of four rows", reduction(7, 1, 4, 29), 7 * (0.0017 + 0.000056*29)},
 		{"of nine", reduction(7, 1, 9, 29), 7 * (0.0017 + 0.000056*29*3)},
@@ -173,8 +176,99 @@ func TestMicroseconds(t *testing.T) {
 		{"and sixteen: its channels", table(4), 7 * 0.004444},
 		{"bytes", bytes, max(float64(bytes.Operands().Bytes())/34133.33, 3*0.004444)},
 	} {
-		if got := vendor.Microseconds(tc.g, tc.g.Operands()); math.Abs(got-tc.want) > 1e-9 {
+		if got := execycles.H13.Microseconds(tc.g, tc.g.Operands()); math.Abs(got-tc.want) > 1e-9 {
 			t.Errorf("%s: %.9f us, want %.9f", tc.name, got, tc.want)
 		}
+	}
+}
+
+// TestMicrosecondsOfH13G checks the rules of the M1 that differ from those of the A14.
+func TestMicrosecondsOfH13G(t *testing.T) {
+	quiet := func(g *regs.Groups) *regs.Groups { // moves nothing
+		g.TileDMASrc.Src1DMAConfig, g.TileDMADst.DstDMAConfig = 0, 0
+		return g
+	}
+	planar := func(form regs.PlanarForm, c, d, h, w uint32) *regs.Groups {
+		g := quiet(blank([3]uint32{c, h, w}, [3]uint32{c, h, w}))
+		g.Common.Cfg = g.Common.Cfg.WithPlanarForm(form)
+		g.Common.InDepth, g.Common.OutDepth = regs.InDepth(d), regs.OutDepth(d)
+		return g
+	}
+	pass := func(in, out [3]uint32) *regs.Groups { return quiet(onEngines(blank(in, out), regs.PassThrough)) }
+	turned := pass([3]uint32{24, 5, 9}, [3]uint32{9, 5, 24})
+	turned.Common.Cfg = turned.Common.Cfg.WithTranspose(true)
+	table := pass([3]uint32{7, 13, 29}, [3]uint32{7, 13, 29})
+	table.NE.MACCfg = table.NE.MACCfg.WithNonlinearMode(regs.ActivationTable)
+	table.Common.Cfg = table.Common.Cfg.WithActiveNE(2)
+	small := quiet(onEngines(blank([3]uint32{7, 4, 8}, [3]uint32{21, 4, 8}), regs.MultiplyAccumulate))
+	whole := small.Common.Cfg
+	small.Common.Cfg = whole.WithSmallSourceMode(true)
+	large := *small
+	large.Common.Cfg = whole
+	moved := blank([3]uint32{64, 64, 64}, [3]uint32{64, 64, 64})
+	moved.Common.Cfg = moved.Common.Cfg.WithPlanarForm(regs.FormConstant)
+	for _, tc := range []struct {
+		name   string
+		g      *regs.Groups
+		cycles float64
+	}{
+		{"planar blocks of 4 by 8", planar(regs.FormConstant, 7, 3, 9, 29), 7 * 3 * 3 * 4},
+		{"two sources as one", planar(regs.FormTwoSources, 7, 3, 9, 29), 7 * 3 * 3 * 4},
+		{"a reduction as any other form", planar(regs.FormReduction, 7, 3, 9, 29), 7 * 3 * 3 * 4},
+		{"a pass whose source has more granules", pass([3]uint32{24, 5, 9}, [3]uint32{24, 5, 8}), 24 * 5 * 2 / 8.},
+		{"whose result has more", pass([3]uint32{24, 5, 8}, [3]uint32{24, 5, 9}), 24 * 5 * 2 / 8.},
+		{"a transposed result, whose rows are channels", turned, 24 * 5 * 2 / 8.},
+		{"a table, four engines", table, 7 * 13 * 29 / 4.},
+		{"a patch of the array", &large, 1493.3 * 21. / 16 * (7/1493.3 + 0.0711)},
+		{"half a patch for a small source", small, 1493.3 * 0.5 * 21. / 16 * (7/1493.3 + 0.0711)},
+		{"bytes at twice the rate", moved, 1493.3 * 2 * 524288 / (2 * 34133.33)},
+	} {
+		if got := execycles.H13G.Microseconds(tc.g, tc.g.Operands()); math.Abs(got-tc.cycles/1493.3) > 1e-9 {
+			t.Errorf("%s: %.9f us, want %.9f", tc.name, got, tc.cycles/1493.3)
+		}
+	}
+}
+
+// A pass of H13G that runs together with the planar task before it has the cost of that task if it
+// is higher. A pass of H13 has its own.
+func TestExeCyclesOfPassWithPlanarTask(t *testing.T) {
+	large, little := [3]uint32{64, 64, 64}, [3]uint32{16, 1, 1}
+	before := blank(large, large)
+	before.Common.Cfg = before.Common.Cfg.WithPlanarForm(regs.FormConstant)
+	pass := onEngines(blank(little, little), regs.PassThrough)
+	together := *pass
+	together.L2.SourceCfg = together.L2.SourceCfg.WithDep_or_BfrMode(2)
+	for _, tc := range []struct {
+		name   string
+		target execycles.Target
+		pass   *regs.Groups
+		want   uint16
+	}{
+		{"together", execycles.H13G, &together, 15},
+		{"after it", execycles.H13G, pass, 0},
+		{"for another target", execycles.H13, &together, 0},
+	} {
+		var chain execycles.Chain
+		chain.Next(tc.target, before, before.Operands(), nil)
+		if got := chain.Next(tc.target, tc.pass, tc.pass.Operands(), nil); got != tc.want {
+			t.Errorf("%s: %d, want %d", tc.name, got, tc.want)
+		}
+		if got := chain.Next(tc.target, tc.pass, tc.pass.Operands(), nil); got != 0 {
+			t.Errorf("%s: the pass after it has %d, want 0", tc.name, got)
+		}
+	}
+}
+
+func TestParseTarget(t *testing.T) {
+	for _, name := range execycles.TargetNames() {
+		if target, err := execycles.ParseTarget(name); err != nil || target.String() != name {
+			t.Errorf("%s: %v, %v", name, target, err)
+		}
+	}
+	if target, err := execycles.ParseTarget("h99"); err == nil || target != 0 {
+		t.Errorf("h99: %v, %v; want an error", target, err)
+	}
+	if execycles.Target(0).String() != "h13" || execycles.Target(0).Or(execycles.H13G) != execycles.H13G || execycles.H13.Or(execycles.H13G) != execycles.H13 {
+		t.Error("the zero value is not h13 by default")
 	}
 }

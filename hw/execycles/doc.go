@@ -1,0 +1,13 @@
+// Package execycles reproduces the vendor compiler's own estimate of a descriptor's duration. The
+// compiler stores it in the descriptor's header as ExeCycles, in whole microseconds. It describes
+// the compiler's model of the engine, not the engine: what silicon does, package hw estimates.
+//
+//	                 bytes moved / rate of memory ------+
+//	MAC engines:     patches x channels x steps --------+
+//	                 granules or channels of a pass ----+--> max --> floor --> ExeCycles
+//	                 look-ups in tables ----------------+
+//	planar engine:   blocks, or channels x sources -----+
+//
+// The rates and some of the rules depend on the engine that the compiler generates the program for,
+// its target. H13's are those of the A14, H13G's those of the M1. Compilers of 2020 store 0.
+package execycles
