@@ -84,6 +84,9 @@ func (p *params) writebackCycles(g *regs.Groups, out *regs.Shape, t l2.Patch, pa
 func (p *params) planarUnitColumns(g *regs.Groups, o *regs.Operands) (Units, l2.Traffic) {
 	in, out := &o.In, &o.Out
 	patch := l2.Patch{Rows: max(1, in.Height), Width: max(1, in.Width), Stride: g.L2.Src1RowStride.Bytes()}
+	if w := g.Common.PlanarPatch; w.Log2W() > 0 && w.Log2H() == 0 {
+		patch.Stride = 0 // rows are read one by one; the compiler does not space them then
+	}
 	u := Units{Planar: p.planar.Cycles(uint64(in.Elements()))}
 	u.L2Broadcast = clock.Cycles(in.Groups*o.Sources()) * p.l2.WritebackCycles(in.Channels, patch)
 	u.L2Writeback = p.writebackCycles(g, out, l2.Patch{Rows: max(1, out.Height), Width: max(1, out.Width)}, out.Groups)

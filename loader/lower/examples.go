@@ -162,7 +162,7 @@ func newAddExample() (*loader.Builder, error) {
 	at := t.PlanarTile()
 	at.Row = at.Depth + 2*place.UnitBytes // the compiler of 2020 adds two units
 	at.Group = at.Depth
-	second := place.SecondBase(at.Row)
+	second := layer.RoundUp(at.Row, 4*place.UnitBytes) // 0x440 behind 0x420 in the one program of 2020
 	t.LoadSource1(rowSurface(place.Bar6, channels, 1), at, false)
 	t.LoadSource2(rowSurface(place.Bar5, channels, 1), at.Rebase(second))
 	task.WriteResult2020(t, rowSurface(place.Bar4, channels, 1), second+at.Row)

@@ -53,7 +53,7 @@ type facts struct {
 func examples(t *testing.T) []example {
 	t.Helper()
 	var list []example
-	for _, corpus := range [...]string{"programs", "oracles"} {
+	for _, corpus := range [...]string{"programs", "oracles", "texts"} {
 		list = append(list, corpusOf(t, corpus)...)
 	}
 	if len(list) == 0 {
@@ -153,10 +153,24 @@ func describe(t *testing.T, name string) (layer.Layer, layer.Weights) {
 		return layer.Layer{Op: layer.Tile, In: layer.Shape{N: 1, C: 8, H: 1, W: 375}, Reps: layer.Shape{N: 1, C: 1, H: 375, W: 1}, Activation: layer.ReLU}, layer.Weights{}
 	case strings.HasPrefix(name, "logical_not"):
 		return layer.Unary(layer.LogicalNot, extents(name)[0]), layer.Weights{Table: fitted(mac.Negative)}
-	case name == "chain_base_gelu_d256_s64":
-		l := layer.Unary(layer.GELU, layer.Shape{N: 1, C: 1, H: 64, W: 256})
+	case name == "chain_base_gelu_d256_s64", name == "chain_base_silu_d256_s64", name == "chain_base_relu_d256_s64":
+		word := strings.Split(name, "_")[2]
+		l := layer.Unary(operation(t, word), layer.Shape{N: 1, C: 1, H: 64, W: 256})
 		l.OutputFirst = true
-		return l, layer.Weights{Table: table(t, "gelu")}
+		if l.Op == layer.ReLU {
+			return l, layer.Weights{}
+		}
+		return l, layer.Weights{Table: table(t, word)}
+	case name == "chain_base_add_d256_s64":
+		in := layer.Shape{N: 1, C: 1, H: 64, W: 256}
+		l := layer.Binary(layer.Add, in, in)
+		l.OutputFirst = true
+		return l, layer.Weights{}
+	case name == "chain_res_relu_d256":
+		in := layer.Shape{N: 1, C: 256, H: 1, W: 1}
+		l := layer.Binary(layer.Add, in, in)
+		l.Second, l.SecondReLU, l.OutputFirst = layer.Itself, true, true
+		return l, layer.Weights{}
 	case strings.HasPrefix(name, "chain_add_relu_"):
 		in := layer.Shape{N: 1, C: number(name, "c", 0), H: 1, W: 1}
 		l := layer.Binary(layer.Add, in, in)
@@ -170,6 +184,9 @@ func describe(t *testing.T, name string) (layer.Layer, layer.Weights) {
 	case name == "encoder_conv_c1024_n1024_k9x1_s1_g1024_bias0_same":
 		in := layer.Shape{N: 1, C: 1024, H: 1, W: 375}
 		return layer.Depthwise(in, layer.Window{Kh: 9, Kw: 1, Sy: 1, Sx: 1, Py: 4, Qy: 4}), layer.Weights{Filter: blob(9 * 1024)}
+	case strings.HasPrefix(name, "encoder_conv_idx_c1024_n2048_"):
+		l := layer.Conv(layer.Shape{N: 1, C: 1024, H: 1, W: 375}, 2048, layer.Valid(1, 1))
+		return l, layer.Weights{Filter: make([]float16.Float16, 1024*2048)}
 	case strings.HasPrefix(name, "encoder_conv_"):
 		in := layer.Shape{N: 1, C: 1024, H: 1, W: 375}
 		l := layer.Depthwise(in, layer.Window{Kh: 1, Kw: 9, Sy: 1, Sx: 1, Px: 4, Qx: 4})
@@ -186,12 +203,14 @@ func describe(t *testing.T, name string) (layer.Layer, layer.Weights) {
 		return l, layer.Weights{Filter: f, Bias: b}
 	case strings.HasPrefix(name, "conv_"), strings.HasPrefix(name, "env_conv_"):
 		return describeConv(name)
-	case strings.HasPrefix(name, "mat"), strings.HasPrefix(name, "env_mm_"):
+	case strings.HasPrefix(name, "mat"), strings.HasPrefix(name, "env_mm_"), strings.HasPrefix(name, "rrmm_r2rb_"):
 		m, k, n := number(name, "m", 0), number(name, "k", 0), number(name, "n", 0)
 		if strings.Contains(name, "r3rr") || strings.Contains(name, "r2rr") {
 			return layer.Product(m, k, n, layer.Runtime), layer.Weights{}
 		}
-		return layer.Product(m, k, n, layer.Constant), layer.Weights{}
+		l := layer.Product(m, k, n, layer.Constant)
+		l.TransposeX = strings.Contains(name, "_tx1_")
+		return l, layer.Weights{}
 	case strings.HasPrefix(name, "reduce_"):
 		parts := strings.Split(regexp.MustCompile(`_ax(\d)`).ReplaceAllString(strings.Replace(name, "probe_", "", 1), "_axes_$1"), "_")
 		in := layer.Shape{N: 1, C: 64, H: 8, W: 8}
@@ -215,7 +234,7 @@ func describe(t *testing.T, name string) (layer.Layer, layer.Weights) {
 		return layer.Reduction(layer.Softmax, extents(name)[0], axis), layer.Weights{Table: table(t, "exp"), Reciprocal: fitted(mac.Reciprocal)}
 	case strings.HasPrefix(name, "unary_"), strings.HasPrefix(name, "env_act_"):
 		return describeUnary(t, name)
-	case strings.HasPrefix(name, "binary_"), strings.HasPrefix(name, "env_bcast_"), strings.HasPrefix(name, "env_chain_"):
+	case strings.HasPrefix(name, "binary_"), strings.HasPrefix(name, "env_bcast_"), strings.HasPrefix(name, "env_chain_"), strings.HasPrefix(name, "rrmm_bcast_"):
 		return describeBinary(t, name)
 	}
 	return layer.Layer{}, layer.Weights{}
@@ -315,7 +334,7 @@ func describeBinary(t *testing.T, name string) (layer.Layer, layer.Weights) {
 	var w layer.Weights
 	l := layer.Layer{In: s[0], SecondShape: s[len(s)-1]}
 	switch {
-	case parts[0] == "env":
+	case parts[0] == "env", parts[0] == "rrmm":
 		word = parts[2]
 	}
 	switch {

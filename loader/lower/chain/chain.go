@@ -4,6 +4,7 @@ import (
 	"anesim/hw/execycles"
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
 
@@ -110,7 +111,7 @@ func (t *step) debugEventBits(first, last bool) uint32 {
 	switch {
 	case t.onlyMovesData():
 		n = 0
-	case isMantissaTable(t.Table) && t.g.L2.ResultCfg.Type() != task.TypeRing: // seen in the one program with a ring
+	case isMantissaTable(t.Table) && !t.keepsWideRows():
 		n = debugMantissa
 	}
 	if first || last {
@@ -129,6 +130,13 @@ func (t *step) onlyMovesData() bool {
 	m := t.g.NE.MACCfg
 	streams := t.g.DestinationOn() && t.LoadsFirst() && t.g.TileDMADst.DstDMAConfig.B26()
 	return !t.Planar() && m.OpMode() == regs.PassThrough && m.NonlinearMode() == regs.NoActivation && !streams
+}
+
+// keepsWideRows reports whether the result of the step stays in L2, whole or as a ring, with rows of
+// more than one slice of columns. A table of mantissas then logs the events of other tables (seen in
+// 2 of 2 tasks, with 512 and 1,600 columns; the border is inferred).
+func (t *step) keepsWideRows() bool {
+	return !t.g.DestinationOn() && t.g.Common.OutDim.Wout() > place.SliceColumns
 }
 
 // isMantissaTable reports whether an activation table is indexed by the mantissa of its input. The

@@ -72,12 +72,14 @@ func convolveBatchElement(o *Output, c *coeff.Convolution, packed kernels, share
 	whole, out := ConvSource(l), l.Out()
 	w := &l.Window
 	first := ConvTask(c, whole, shareResultShape(l, shares[0]))
-	at := first.SourceTile()
+	// A source that fits L2 in whole rows is loaded once for all shares of the output channels.
+	// Otherwise each share loads it again, in slices of 128 columns.
+	at, kept := first.SourceTile(), first.KeptTile()
+	shared := kept.Row*whole.Height <= l.LargestTile() && whole.Groups == 1 && !l.IsDepthwise() && len(shares) > 1
+	if shared {
+		at = kept
+	}
 	resident := at.Row*whole.Height <= l.LargestTile()
-	// A source that fits L2 is loaded once for all shares of the output channels. A source of more
-	// than 128 columns is loaded in slices, which later tasks cannot read: each share loads it
-	// again, as the tasks of a matmul do.
-	shared := resident && whole.Width <= place.SliceColumns && whole.Groups == 1 && !l.IsDepthwise() && len(shares) > 1
 	x.Group, y.Group = x.Depth/whole.Groups, y.Depth/whole.Groups
 	var loaded *task.Tile
 	for _, s := range shares {

@@ -73,9 +73,9 @@ func lowerElementwise(o *Output, j job) error {
 	}
 	t.SetTileHeight(rows)
 	t.LoadSource1(x, at, false)
-	second := place.SecondBase(at.Row * rows)
-	if l.Release == layer.Release2023 && l.Second == layer.Itself {
-		second = at.Row * rows
+	second := at.Row * rows
+	if l.Second != layer.Itself { // a tensor and itself are not shifted (3 of 3 tasks)
+		second = place.SecondBase(second)
 	}
 	t.LoadSource2(z, at.Rebase(second))
 	t.WriteResult(y, second+at.Row*rows)

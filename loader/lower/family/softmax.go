@@ -275,15 +275,16 @@ func lowerSoftmaxOneChannel(o *Output, j job, in, out place.View) error {
 	sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(s)))
 	at := sub.PlanarTile()
 	sub.LoadSource1(in.M, at.Rebase(bytes), false)
-	sub.LoadSource2(in.M, at.Rebase(bytes+place.SecondBase(at.Row*s.Height)))
+	sub.LoadSource2(in.M, at.Rebase(bytes+at.Row*s.Height))
 	differences := sub.KeepResult(exps)
 	o.addTask(sub)
 	powers := addPowerTask(o, j, s, differences, exps).KeepResult(exps)
-	reciprocals := addReciprocalSum(o, j, s, powers, exps.Rebase(bytes), false)
+	second := place.SecondBase(bytes) // the product reads both
+	reciprocals := addReciprocalSum(o, j, s, powers, exps.Rebase(second), false)
 	mul := newQuotientTask(s, task.SourceView{Repeat: task.C}, false).Task()
 	mul.ReadTile(reciprocals, reciprocals.At)
 	mul.ReadSecondTile(powers, exps)
-	mul.WriteResult(out.M, 2*bytes)
+	mul.WriteResult(out.M, second+bytes)
 	o.addTask(mul)
 	return nil
 }

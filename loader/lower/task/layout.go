@@ -83,13 +83,20 @@ func (t *Task) PlanarTile() place.Layout {
 	return t.SkewedPlanarTile()
 }
 
-// KeptTile returns the layout in L2 of a planar task's source that later tasks read too. The layout
-// holds whole rows. A source that only one task reads needs only the columns of one patch, a block
-// of pixels. The difference is inferred from a program in which three tasks each load 375 rows of
-// 1024 columns, with room for only 512 columns in L2.
+// KeptTile returns the layout in L2 of a source that later tasks read too. The layout holds whole
+// rows (seen in the convolution of a row of 375 pixels in four tasks). A source that only one task
+// reads needs only the columns of one patch, a block of pixels, on the planar engine, and those of a
+// slice on the MAC engines. For the planar engine the difference is inferred from a program in which
+// three tasks each load 375 rows of 1024 columns, with room for only 512 columns in L2.
 func (t *Task) KeptTile() place.Layout {
 	s := t.g.InShape()
 	l := place.Packed(s)
+	if !t.Planar() {
+		if s.Height == 1 && s.Width > 1 {
+			return l
+		}
+		return l.Skew(sourceFetches(&t.g.Common)...)
+	}
 	l.Group *= max(1, int(t.g.Common.InDepth.Din()))
 	l.Row = l.Group
 	if s.Height == 1 && s.Width > 1 {
@@ -111,21 +118,36 @@ func (t *Task) PackedPlanarTile() place.Layout {
 }
 
 // SkewedPlanarTile returns the layout of [Task.PackedPlanarTile], but with longer rows, which avoid
-// bank conflicts. The compiler also uses it for the reduction of a single row that no other task
-// reads (seen in 5 of 5 programs).
+// bank conflicts among the rows of a patch, up to four. A patch of one row in a tile of several has
+// none (seen in 1 of 1 tasks of 256 columns; a patch of 32 rows of 512 columns is skewed). The
+// compiler also uses it for the reduction of a single row that no other task reads (seen in 5 of 5
+// programs).
 func (t *Task) SkewedPlanarTile() place.Layout {
-	return t.PackedPlanarTile().Skew(place.PlanarFetch)
+	fetch := place.PlanarFetch
+	if t.g.InShape().Height > 1 {
+		fetch.Rows = min(fetch.Rows, 1<<t.g.Common.PlanarPatch.Log2H())
+	}
+	return t.PackedPlanarTile().Skew(fetch)
 }
 
 // planarPatchLog2 returns the base-2 logarithms of the columns (w) and rows (h) of the planar
 // engine's patch, the block of pixels that it computes at a time. A patch has up to 256 pixels. It
-// has up to 512 for forms FormBiasScale and FormReduction, and for FormTwoReduced if the source has
-// at least 512 columns (seen in 140 of 145 tasks). FormTwoReduced fills rows before columns (seen
-// in 2 of 2 tasks).
+// has up to 512 for forms FormBiasScale and FormReduction, for two sources of at least 512 columns
+// (seen in 140 of 145 tasks), and for one source of several rows of at least 256 columns (1 of 1).
+// FormTwoReduced fills rows before columns (seen in 2 of 2 tasks).
 func planarPatchLog2(form regs.PlanarForm, width, height int) (w, h uint32) {
 	most := uint32(8)
-	if form == regs.FormBiasScale || form == regs.FormReduction || form == regs.FormTwoReduced && width >= 512 {
+	switch form {
+	case regs.FormBiasScale, regs.FormReduction:
 		most = 9
+	case regs.FormTwoReduced, regs.FormTwoSources:
+		if width >= 512 {
+			most = 9
+		}
+	case regs.FormConstant:
+		if width >= 256 && height > 1 {
+			most = 9
+		}
 	}
 	const least = 4
 	if form == regs.FormTwoReduced {
