@@ -147,7 +147,7 @@ var definitions = [4]reference.Options{
 	{Round: reference.RoundHalf, Function: EngineFunction, Reduce: reference.H13.Reduce},
 }
 
-const measuredHead = `| network | nodes | nodes, MACs on the engine | exact: RMS, largest | fp16 between nodes | and tables | and adder | same choice |
+const measuredHead = `| network | nodes | nodes, MACs on the engine | exact: RMS, largest | fp16 between nodes | and tables | and sums | same choice |
 |---|---|---|---|---|---|---|---|`
 
 func (r *measurement) formatRow(name string) string {
