@@ -13,6 +13,9 @@ const (
 	// second-level one.
 	blockTaps = 512
 
+	// minStripLanes is the smallest number of lanes in a strip.
+	minStripLanes = 16
+
 	// rowLanes is the number of outputs of the kernels that take rows at any places.
 	rowLanes = 64
 )
@@ -43,7 +46,7 @@ type rowBlock struct {
 // form are computed four at a time.
 func (a Arithmetic) reduceAtLevel(lv level, acc, panel []float32, lanes int, taps *Taps, start *Start) {
 	k := taps.k
-	if lv == portable || k == 0 || lanes < stripLanes(lv) {
+	if lv == portable || k == 0 || lanes < minStripLanes {
 		a.reducePanelPortable(acc, panel, lanes, taps, start)
 		return
 	}
@@ -96,8 +99,7 @@ func findRowMaxima(lv level, panel []float32, k int) []float32 {
 
 // reduceBlock computes the sums of up to blockVectors vectors with the given form.
 func reduceBlock(lv level, acc, panel []float32, lanes int, taps *Taps, vectors []int, start *Start, f form, flush int) {
-	width := stripLanes(lv)
-	whole := lanes - lanes%width
+	whole := lanes - lanes%minStripLanes
 	for _, m := range vectors {
 		sums := acc[m*lanes:][:lanes]
 		start.fill(sums[:whole], m)
@@ -107,16 +109,14 @@ func reduceBlock(lv level, acc, panel []float32, lanes int, taps *Taps, vectors 
 			reduceUnordered(sums[whole:], panel[whole:], lanes, taps, m, &rest)
 		}
 	}
-	if whole == 0 {
-		return
-	}
 	var spare [blockVectors * maxStripLanes]float32 // sums of absent vectors
 	for first := 0; first < taps.k; first += blockTaps {
 		b := block{stride: uintptr(lanes) * 4, k: min(blockTaps, taps.k-first), flush: flush}
 		for i := range b.taps {
 			b.taps[i] = &taps.vector(vectors[min(i, len(vectors)-1)])[first]
 		}
-		for l := 0; l < whole; l += width {
+		for l, width := 0, 0; l < whole; l += width {
+			width = stripLanes(lv, whole-l)
 			for i := range b.acc {
 				if i < len(vectors) {
 					b.acc[i] = &acc[vectors[i]*lanes+l]
@@ -125,7 +125,7 @@ func reduceBlock(lv level, acc, panel []float32, lanes int, taps *Taps, vectors 
 				}
 			}
 			b.panel = &panel[first*lanes+l]
-			addBlock(lv, &b, f)
+			addBlock(&b, width, f)
 		}
 	}
 	for _, m := range vectors {

@@ -22,18 +22,31 @@ func supportedLevels() []level {
 // maxStripLanes is the largest number of lanes in a strip.
 const maxStripLanes = 32
 
-// stripLanes returns the number of lanes that the kernels of level lv multiply at once.
-func stripLanes(lv level) int {
-	return 16
+// stripLanes returns the number of lanes that the kernels of level lv multiply at once, if a panel has
+// the given number of lanes left. It is 0 if they fill no strip.
+func stripLanes(lv level, lanes int) int {
+	switch {
+	case lv == avx512 && lanes >= 32:
+		return 32
+	case lanes >= minStripLanes:
+		return minStripLanes
+	}
+	return 0
 }
 
-// addBlock adds the products of a block to its integer sums.
-func addBlock(lv level, b *block, f form) {
-	switch f {
-	case fused:
+// addBlock adds the products of a block with a strip of the given number of lanes to its integer sums.
+func addBlock(b *block, lanes int, f form) {
+	switch wide := lanes == 32; {
+	case f == fused && wide:
+		addFusedAVX512(b)
+	case f == fused:
 		addFusedAVX2(b)
-	case masked:
+	case f == masked && wide:
+		addMaskedAVX512(b)
+	case f == masked:
 		addMaskedAVX2(b)
+	case wide:
+		addConvertedAVX512(b)
 	default:
 		addConvertedAVX2(b)
 	}
@@ -41,11 +54,17 @@ func addBlock(lv level, b *block, f form) {
 
 // addRowBlock adds the products of a block of rows to its integer sums.
 func addRowBlock(lv level, b *rowBlock, f form) {
-	switch f {
-	case fused:
+	switch wide := lv == avx512; {
+	case f == fused && wide:
+		addRowsFusedAVX512(b)
+	case f == fused:
 		addRowsFusedAVX2(b)
-	case masked:
+	case f == masked && wide:
+		addRowsMaskedAVX512(b)
+	case f == masked:
 		addRowsMaskedAVX2(b)
+	case wide:
+		addRowsConvertedAVX512(b)
 	default:
 		addRowsConvertedAVX2(b)
 	}
@@ -108,7 +127,7 @@ func narrowAtLevel(lv level, dst []float16.Float16, acc []float32, p *Post) {
 	narrowPortable(dst[n:], acc[n:], p)
 }
 
-// addFusedAVX2 adds the products of a block to its sums, in the form fused.
+// addFusedAVX2 adds the products of a block with a strip of 16 lanes to its sums, in the form fused.
 //
 //go:noescape
 func addFusedAVX2(b *block)
@@ -137,6 +156,36 @@ func addRowsMaskedAVX2(b *rowBlock)
 //
 //go:noescape
 func addRowsConvertedAVX2(b *rowBlock)
+
+// addFusedAVX512 is like addFusedAVX2, for strips of 32 lanes.
+//
+//go:noescape
+func addFusedAVX512(b *block)
+
+// addMaskedAVX512 is like addFusedAVX512, in the form masked.
+//
+//go:noescape
+func addMaskedAVX512(b *block)
+
+// addConvertedAVX512 is like addFusedAVX512, in the form converted.
+//
+//go:noescape
+func addConvertedAVX512(b *block)
+
+// addRowsFusedAVX512 is addRowsFusedAVX2 with AVX-512.
+//
+//go:noescape
+func addRowsFusedAVX512(b *rowBlock)
+
+// addRowsMaskedAVX512 is addRowsMaskedAVX2 with AVX-512.
+//
+//go:noescape
+func addRowsMaskedAVX512(b *rowBlock)
+
+// addRowsConvertedAVX512 is addRowsConvertedAVX2 with AVX-512.
+//
+//go:noescape
+func addRowsConvertedAVX512(b *rowBlock)
 
 // finishAVX2 computes finishPortable for n sums. n must be a positive multiple of 8.
 //

@@ -14,8 +14,8 @@ import (
 // exact sums. Operands must be values that [Arithmetic.Widen] yields.
 //
 // Reduce panics unless the panel has lanes values for each tap, acc has lanes results for each vector,
-// and start has as many values as there are vectors or lanes. It is fastest if lanes is a multiple of 64; columns
-// beyond a multiple of 16 (32 with AVX-512) are slow. The panel should have at most half a megabyte.
+// and start has as many values as there are vectors or lanes. It is fastest if lanes is a multiple of
+// 64; columns beyond a multiple of 16 are slow. The panel should have at most half a megabyte.
 func (a Arithmetic) Reduce(acc, panel []float32, lanes int, taps *Taps, start Start) {
 	vectors := len(taps.vectors)
 	if lanes < 0 || len(panel) != lanes*taps.k || len(acc) != lanes*vectors || !start.fits(vectors, lanes) {

@@ -1,6 +1,7 @@
 //go:build !purego
 
 #include "textflag.h"
+#include "reduce_amd64.h"
 
 // Kernels of the reduction. Sums are integers in units of 2^-16. Y0 to Y7 hold the sums of a block:
 // four vectors of taps times two registers of lanes, or one vector times eight registers. In the forms
@@ -29,26 +30,6 @@ EIGHT(units<>, 0x3780000037800000)     // 2^-16
 EIGHT(outward<>, 0x4780000147800001)   // 2^16 * (1 + 2^-23)
 EIGHT(fields<>, 0x7f8000007f800000)
 EIGHT(limits<>, 0x76ffffff76ffffff)    // (2*127-16)<<23 - 1
-
-// BLOCK loads the fields of a block. R8 to R11 are the vectors, R13 counts taps.
-#define BLOCK \
-	MOVQ b+0(FP), DI   \
-	MOVQ 32(DI), R8    \
-	MOVQ 40(DI), R9    \
-	MOVQ 48(DI), R10   \
-	MOVQ 56(DI), R11   \
-	MOVQ 64(DI), SI    \
-	MOVQ 72(DI), DX    \
-	MOVQ 80(DI), CX    \
-	MOVQ 88(DI), BX    \
-	XORL R13, R13
-
-// CHUNK sets R12 to the number of taps until the next flush and takes them from CX.
-#define CHUNK \
-	MOVQ BX, R12      \
-	CMPQ CX, R12      \
-	CMOVQLT CX, R12   \
-	SUBQ R12, CX
 
 #define SET(Y) \
 	VMOVAPS Y, Y0 \
@@ -192,21 +173,6 @@ loop:
 	FLUSH4
 	VZEROUPPER
 	RET
-
-// ROWS loads the fields of a rowBlock.
-#define ROWS \
-	MOVQ b+0(FP), DX  \
-	MOVQ (DX), DI     \
-	MOVQ 8(DX), R8    \
-	MOVQ 16(DX), SI   \
-	MOVQ 24(DX), R9   \
-	MOVQ 32(DX), CX   \
-	MOVQ 40(DX), BX   \
-	XORL R13, R13
-
-#define ROW \
-	MOVQ (R9)(R13*8), AX \
-	LEAQ (SI)(AX*4), AX
 
 #define FLUSHROW(OFF, A) \
 	VPSUBD  Y15, A, A       \
