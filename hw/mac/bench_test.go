@@ -97,25 +97,24 @@ func BenchmarkReduceSparse(b *testing.B) {
 	}
 }
 
-// BenchmarkReduceSaturated has half of its outputs beyond the limit, which follow
-// the definition term by term.
-func BenchmarkReduceSaturated(b *testing.B) {
+// BenchmarkReduceLarge has operands that permit sums beyond the limit: in the first case no sum reaches
+// it, and in the second one half of them do.
+func BenchmarkReduceLarge(b *testing.B) {
 	const k, lanes, vectors = 576, 128, 8
-	rng := rand.New(rand.NewPCG(1, 2))
-	panel, wide := gaussian(rng, k*lanes), scaled(gaussian(rng, k*vectors), 1./16)
-	for i := range panel {
-		panel[i] *= 1 << 15
-	}
-	taps := TapsOf(k, wide)
-	acc := make([]float32, lanes*vectors)
-	for _, lv := range supportedLevels() {
-		b.Run(lv.String(), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				H13.reduceAtLevel(lv, acc, panel, lanes, taps, &Start{})
-			}
-			b.ReportMetric(float64(len(acc)*k)*float64(b.N)/b.Elapsed().Seconds(), "MAC/s")
-		})
+	for _, scale := range []float32{1 << 10, 1 << 15} {
+		rng := rand.New(rand.NewPCG(1, 2))
+		panel, wide := scaled(gaussian(rng, k*lanes), scale), scaled(gaussian(rng, k*vectors), 1./16)
+		taps := TapsOf(k, wide)
+		acc := make([]float32, lanes*vectors)
+		for _, lv := range supportedLevels() {
+			b.Run(fmt.Sprintf("%v/%v", lv, scale), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					H13.reduceAtLevel(lv, acc, panel, lanes, taps, &Start{})
+				}
+				b.ReportMetric(float64(len(acc)*k)*float64(b.N)/b.Elapsed().Seconds(), "MAC/s")
+			})
+		}
 	}
 }
 

@@ -65,7 +65,8 @@ func (a Arithmetic) reduceAtLevel(lv level, acc, panel []float32, lanes int, tap
 			f, flush = a.formOfRows(rows, taps.vector(m), start.largest(m))
 		}
 		if f == ordered {
-			a.reduceOrdered(sums, panel, lanes, taps, m, start)
+			reduceBlock(lv, acc, panel, lanes, taps, []int{m}, start, converted, k)
+			a.reorder(sums, panel, lanes, taps, m, start)
 			continue
 		}
 		if len(v.rows) > 0 && lanes >= rowLanes {

@@ -43,7 +43,7 @@ func FuzzReduce(f *testing.F) {
 		panel, taps, start := draw(lanes*k), TapsOf(k, draw(k*vectors)), Start{PerVector: draw(vectors)}
 		want := make([]float32, lanes*vectors)
 		for m := range vectors {
-			rule.reduceOrdered(want[m*lanes:][:lanes], panel, lanes, taps, m, &start)
+			reduceByDefinition(rule, want[m*lanes:][:lanes], panel, lanes, taps, m, &start)
 		}
 		for _, lv := range supportedLevels() {
 			got := make([]float32, offset+len(want)+1)[offset:]

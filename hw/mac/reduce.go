@@ -217,11 +217,68 @@ func (a Arithmetic) reduceOrdered(acc, panel []float32, stride int, taps *Taps, 
 	for l := range acc {
 		sum.start(start.at(m, l), a)
 		for i, w := range taps.vector(m) {
-			sum.add(panel[i*stride+l], w.value(), a)
+			x, plain := panel[i*stride+l], w.plain()
+			if p := x * plain; p-p != 0 {
+				sum.addInfinite(p, a)
+			} else {
+				sum.addTerm(convertProduct(x, plain, w.below), a)
+			}
 		}
 		acc[l] = sum.value()
 	}
 }
+
+// reorder computes again, in the order of the taps, the sums of vector m that may be others in that
+// order. Few columns of most panels with large operands need it.
+func (a Arithmetic) reorder(acc, panel []float32, stride int, taps *Taps, m int, start *Start) {
+	weights := taps.vector(m)
+	var bounds [64]float32 // of the sums of magnitudes of 64 columns, in units
+	for l := 0; l < len(acc); l += len(bounds) {
+		columns := bounds[:min(len(acc)-l, len(bounds))]
+		for j := range columns {
+			// Rounding moves the start value and each term by at most half a unit.
+			columns[j] = magnitudeOf(start.at(m, l+j))*(1<<fraction) + float32(len(weights)) + 1
+		}
+		for i := 0; i < len(weights); i += tileTaps {
+			a.boundTiles(columns, panel[i*stride+l:], stride, weights[i:min(i+tileTaps, len(weights))])
+		}
+		slack := 1 + float32(len(weights)+4)*0x1p-23 // for the rounding of bounds
+		for j, bound := range columns {
+			if !(bound*slack < limitUnits) { // also if it is NaN
+				at := start.lanesFrom(l + j)
+				a.reduceOrdered(acc[l+j:][:1], panel[l+j:], stride, taps, m, &at)
+			}
+		}
+	}
+}
+
+// boundTiles adds the magnitudes of the products of a tile of weights with each column of a panel to
+// bounds. A bound becomes infinite if CoarseSums may affect the tile.
+func (a Arithmetic) boundTiles(bounds, panel []float32, stride int, tile []weight) {
+	limit := float32(inf)
+	if a.CoarseSums {
+		limit = coarseUnits - 1<<10 // more than rounding adds
+	}
+	var w [tileTaps]float32 // 0 for absent taps
+	var rows [tileTaps][]float32
+	for i := range rows {
+		rows[i] = panel[:len(bounds)]
+		if i < len(tile) {
+			w[i], rows[i] = magnitudeOf(tile[i].scaled), panel[i*stride:][:len(bounds)]
+		}
+	}
+	r0, r1, r2, r3 := rows[0], rows[1][:len(rows[0])], rows[2][:len(rows[0])], rows[3][:len(rows[0])]
+	for j := range bounds[:len(r0)] {
+		sum := w[0]*magnitudeOf(r0[j]) + w[1]*magnitudeOf(r1[j]) + w[2]*magnitudeOf(r2[j]) + w[3]*magnitudeOf(r3[j])
+		if !(sum < limit) {
+			sum = float32(inf)
+		}
+		bounds[j] += sum
+	}
+}
+
+// magnitudeOf returns the magnitude of v.
+func magnitudeOf(v float32) float32 { return math.Float32frombits(math.Float32bits(v) &^ (1 << 31)) }
 
 // reduceUnordered is like reduceOrdered, for sums that are the same in any order.
 func reduceUnordered(acc, panel []float32, stride int, taps *Taps, m int, start *Start) {
@@ -237,7 +294,7 @@ func reduceUnordered(acc, panel []float32, stride int, taps *Taps, m int, start 
 				continue
 			}
 			for i, x := range panel[i*stride+l:][:len(sums)] {
-				sums[i] += convertProduct(x, plain, w.below)
+				sums[i] += int32(convertProduct(x, plain, w.below))
 			}
 		}
 		for i, v := range sums {
@@ -246,8 +303,8 @@ func reduceUnordered(acc, panel []float32, stride int, taps *Taps, m int, start 
 	}
 }
 
-// convertProduct returns term(x, w) for plain = w*2^16. The result must be below 2^31.
-func convertProduct(x, plain float32, below int32) int32 {
+// convertProduct returns term(x, w) for plain = w*2^16. The product must be finite.
+func convertProduct(x, plain float32, below int32) int64 {
 	bits := math.Float32bits(x)
 	// Denormal operands count as 2^-14. A zero operand too, but its product is zero anyway.
 	if max(int32(bits&^(1<<31)), (127+minExponent)<<23) <= below {
@@ -256,7 +313,7 @@ func convertProduct(x, plain float32, below int32) int32 {
 	// The sum is exact: a product of 2^23 or more has no bits to the right of an even last place.
 	p := float32(x * plain)
 	half := math.Float32frombits(math.Float32bits(p)&(1<<31) | math.Float32bits(0.5))
-	return int32(p + half)
+	return int64(p + half)
 }
 
 // reducePanelPortable computes [Arithmetic.Reduce] without assembly.
@@ -264,10 +321,9 @@ func (a Arithmetic) reducePanelPortable(acc, panel []float32, lanes int, taps *T
 	x := newExtremes(findExtremesPortable(panel))
 	for m := range taps.vectors {
 		sums := acc[m*lanes:][:lanes]
+		reduceUnordered(sums, panel, lanes, taps, m, start)
 		if f, _ := a.formOf(x, &taps.vectors[m], taps.k, start.largest(m)); f == ordered {
-			a.reduceOrdered(sums, panel, lanes, taps, m, start)
-		} else {
-			reduceUnordered(sums, panel, lanes, taps, m, start)
+			a.reorder(sums, panel, lanes, taps, m, start)
 		}
 	}
 }

@@ -312,7 +312,7 @@ func TestForms(t *testing.T) {
 		f, _ := a.formOf(newExtremes(findExtremesPortable(panel)), &taps.vectors[0], k, start.largest(0))
 		seen[f]++
 		want, got := make([]float32, lanes), make([]float32, lanes)
-		a.reduceOrdered(want, panel, lanes, taps, 0, &start)
+		reduceByDefinition(a, want, panel, lanes, taps, 0, &start)
 		for _, lv := range supportedLevels() {
 			a.reduceAtLevel(lv, got, panel, lanes, taps, &start)
 			for i := range want {

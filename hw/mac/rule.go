@@ -2,6 +2,7 @@ package mac
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/x448/float16"
 )
@@ -96,43 +97,67 @@ func (a *accumulator) start(bias float32, rule Arithmetic) {
 	a.checkLimit(rule)
 }
 
-// add adds the product of x and w. An infinite product makes the sum infinite; 0 * inf is +0, and so is
-// a sum with infinities of both signs (measured on M1 for a difference; that a sum stays +0 from then
-// on is assumed).
+// add adds the product of x and w.
 func (a *accumulator) add(x, w float32, rule Arithmetic) {
-	var t int64
-	if p := float32(x * w); p-p == 0 {
-		t = term(x, w)
-	} else if p == p {
-		a.infinity += p
+	if p := x * w; p-p != 0 {
+		a.addInfinite(p, rule)
+	} else {
+		a.addTerm(term(x, w), rule)
 	}
-	a.addTerm(t, rule)
-	a.checkLimit(rule)
 }
 
-// addTerm adds t to the current tile. With CoarseSums, if the tile or the term has a magnitude of 4096
-// or more, both are first rounded to the spacing of fp16 values at the larger one. That ties round away
-// from zero is assumed, because no probe shows it. The first term of a tile is not rounded by itself,
-// and absent terms at the end of the last tile do not take part (assumed).
+// addInfinite adds a product that is not finite. An infinite one makes the sum infinite; 0 * inf, which
+// is NaN, gives +0, and so does a sum with infinities of both signs (measured on M1 for a difference;
+// that a sum stays +0 from then on is assumed).
+func (a *accumulator) addInfinite(p float32, rule Arithmetic) {
+	if p == p {
+		a.infinity += p
+	}
+	a.addTerm(0, rule)
+}
+
+// addTerm adds t to the current tile. The first term of a tile is not rounded by itself, and absent
+// terms at the end of the last tile do not take part (assumed).
 func (a *accumulator) addTerm(t int64, rule Arithmetic) {
 	if a.taps == tileTaps {
 		a.sum, a.tile, a.taps = a.sum+a.tile, 0, 0
 	}
-	if larger := max(magnitude(a.tile), magnitude(t)); a.taps > 0 && rule.CoarseSums && larger >= coarseUnits {
-		spacing := math.Ldexp(1, math.Ilogb(float64(larger))-halfExpShift)
-		a.tile = roundAway(float64(a.tile)/spacing) * int64(spacing)
-		t = roundAway(float64(t)/spacing) * int64(spacing)
+	a.taps++
+	if a.infinity != 0 {
+		return // no finite term changes it
+	}
+	if a.taps > 1 && rule.CoarseSums {
+		a.tile, t = alignCoarse(a.tile, t)
 	}
 	a.tile += t
-	a.taps++
+	a.checkLimit(rule)
 }
 
-func magnitude(v int64) int64 { return max(v, -v) }
+// alignCoarse rounds the sum of a tile and a term before they are added: if one of them has a magnitude
+// of 4096 or more, both become multiples of the spacing of fp16 values at the larger one. That ties
+// round away from zero is assumed, because no probe shows it.
+func alignCoarse(tile, t int64) (int64, int64) {
+	abs, absT := magnitude(tile), magnitude(t)
+	spacing := int64(1)
+	// Both together have as many bits as the larger one.
+	if larger := abs | absT; larger >= coarseUnits {
+		spacing <<= bits.Len64(uint64(larger)) - 1 - halfExpShift
+	}
+	half := spacing >> 1
+	return withSign((abs+half)&-spacing, tile), withSign((absT+half)&-spacing, t)
+}
+
+// The branches that magnitude and withSign avoid would often be mispredicted.
+
+func magnitude(v int64) int64 { return withSign(v, v) }
+
+// withSign returns v, or -v if sign is negative.
+func withSign(v, sign int64) int64 { return (v ^ sign>>63) - sign>>63 }
 
 // checkLimit makes the sum infinite if its magnitude has reached the limit. It stays infinite even if
 // later terms cancel it (measured).
 func (a *accumulator) checkLimit(rule Arithmetic) {
-	if sum := a.sum + a.tile; a.infinity == 0 && !rule.FullRange && magnitude(sum) >= limitUnits {
+	if sum := a.sum + a.tile; !rule.FullRange && magnitude(sum) >= limitUnits {
 		a.infinity = float32(math.Copysign(inf, float64(sum)))
 	}
 }
