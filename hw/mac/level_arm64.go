@@ -1,0 +1,169 @@
+//go:build arm64 && !purego
+
+package mac
+
+import (
+	"github.com/x448/float16"
+	"golang.org/x/sys/cpu"
+)
+
+// supportedLevels returns the levels that this machine supports, slowest first.
+func supportedLevels() []level {
+	if cpu.ARM64.HasASIMD {
+		return []level{portable, neon}
+	}
+	return []level{portable}
+}
+
+// maxStripLanes is the largest number of lanes in a strip.
+const maxStripLanes = minStripLanes
+
+// stripLanes returns the number of lanes that the kernels of level lv multiply at once, if a panel has
+// the given number of lanes left. It is 0 if they fill no strip.
+func stripLanes(_ level, lanes int) int {
+	if lanes < minStripLanes {
+		return 0
+	}
+	return minStripLanes
+}
+
+// addBlock adds the products of a block with a strip of the given number of lanes to its integer sums.
+func addBlock(b *block, _ int, f form) {
+	switch f {
+	case fused:
+		addFusedNEON(b)
+	case masked:
+		addMaskedNEON(b)
+	default:
+		addConvertedNEON(b)
+	}
+}
+
+// addRowBlock adds the products of a block of rows to its integer sums.
+func addRowBlock(_ level, b *rowBlock, f form) {
+	switch f {
+	case fused:
+		addRowsFusedNEON(b)
+	case masked:
+		addRowsMaskedNEON(b)
+	default:
+		addRowsConvertedNEON(b)
+	}
+}
+
+// findExtremesAtLevel computes findExtremesPortable.
+func findExtremesAtLevel(lv level, panel []float32) (largest, smallest uint32) {
+	n := len(panel) &^ 7
+	largest, smallest = findExtremesPortable(panel[n:])
+	if n > 0 {
+		l, s := findExtremesNEON(&panel[0], n)
+		largest, smallest = max(largest, l), min(smallest, s)
+	}
+	return largest, smallest
+}
+
+// finishAtLevel computes finishPortable.
+func finishAtLevel(_ level, acc []float32) {
+	n := len(acc) &^ 3
+	if n > 0 {
+		finishNEON(&acc[0], n)
+	}
+	finishPortable(acc[n:])
+}
+
+// prepareAtLevel computes preparePortable.
+func prepareAtLevel(lv level, weights []weight, widened []float32) digest {
+	n := 0
+	if lv != portable {
+		n = len(widened) &^ 3
+	}
+	d := preparePortable(weights[n:], widened[n:])
+	if n > 0 {
+		var e digest
+		prepareNEON(&weights[0], &widened[0], n, &e)
+		d = d.add(e)
+	}
+	return d
+}
+
+func widenAtLevel(lv level, dst []float32, src []float16.Float16) {
+	n := 0
+	if lv != portable {
+		if n = len(src) &^ 7; n > 0 {
+			widenNEON(&dst[0], &src[0], n)
+		}
+	}
+	widenPortable(dst[n:], src[n:])
+}
+
+func narrowAtLevel(lv level, dst []float16.Float16, acc []float32, p *Post) {
+	n := 0
+	if lv != portable {
+		if n = len(acc) &^ 3; n > 0 {
+			narrowNEON(&dst[0], &acc[0], n, p.Scale, p.Bias, p.floor())
+		}
+	}
+	narrowPortable(dst[n:], acc[n:], p)
+}
+
+// evalAtLevel always uses portable code, because NEON has no gather.
+func evalAtLevel(_ level, dst []float16.Float16, acc []float32, t *Table, r *tableRow) {
+	evalPortable(dst, acc, t, r)
+}
+
+// addFusedNEON adds the products of a block with a strip of 16 lanes to its sums, in the form fused.
+//
+//go:noescape
+func addFusedNEON(b *block)
+
+// addMaskedNEON is like addFusedNEON, in the form masked.
+//
+//go:noescape
+func addMaskedNEON(b *block)
+
+// addConvertedNEON is like addFusedNEON, in the form converted.
+//
+//go:noescape
+func addConvertedNEON(b *block)
+
+// addRowsFusedNEON adds the products of a block of rows to its sums, in the form fused.
+//
+//go:noescape
+func addRowsFusedNEON(b *rowBlock)
+
+// addRowsMaskedNEON is like addRowsFusedNEON, in the form masked.
+//
+//go:noescape
+func addRowsMaskedNEON(b *rowBlock)
+
+// addRowsConvertedNEON is like addRowsFusedNEON, in the form converted.
+//
+//go:noescape
+func addRowsConvertedNEON(b *rowBlock)
+
+// finishNEON computes finishPortable for n sums. n must be a positive multiple of 4.
+//
+//go:noescape
+func finishNEON(acc *float32, n int)
+
+// findExtremesNEON computes findExtremesPortable for n operands. n must be a positive multiple of 8.
+//
+//go:noescape
+func findExtremesNEON(panel *float32, n int) (largest, smallest uint32)
+
+// prepareNEON computes preparePortable for n weights and sets d to its result. n must be a positive
+// multiple of 4.
+//
+//go:noescape
+func prepareNEON(weights *weight, widened *float32, n int, d *digest)
+
+// widenNEON computes [Widen] for n fp16 values. n must be a positive multiple of 8.
+//
+//go:noescape
+func widenNEON(dst *float32, src *float16.Float16, n int)
+
+// narrowNEON computes narrowPortable for n accumulators. n must be a positive multiple of 4. Values
+// below floor become floor.
+//
+//go:noescape
+func narrowNEON(dst *float16.Float16, acc *float32, n int, scale, bias, floor float32)
