@@ -202,8 +202,8 @@ func TestEdgesOfMemories(t *testing.T) {
 	}
 }
 
-// One product is no sum: the adder's ceiling does not hold for it.
-func TestCeilingIsTheAdders(t *testing.T) {
+// One product is no sum: the limit of sums does not hold for it.
+func TestLimitIsOfSums(t *testing.T) {
 	for channels, want := range map[uint32]float32{1: 40000, 2: 65536} {
 		m := newMemory(t)
 		in := make([][]float32, channels)

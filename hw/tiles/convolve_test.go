@@ -264,8 +264,8 @@ func TestWindowBesideTheSource(t *testing.T) {
 	}
 }
 
-// A reduction longer than any buffer of the model. Ones in tiles of four: the fp32
-// accumulator counts them exactly, and the full port ends at infinity.
+// A reduction longer than any buffer of the model. The fixed-point sum counts ones exactly and becomes
+// infinite at 32768; just below, the result rounds to it.
 func TestHugeReduction(t *testing.T) {
 	const taps = 1<<17 - 1
 	for _, pixels := range []int{1, 20} {
