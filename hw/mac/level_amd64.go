@@ -121,7 +121,7 @@ func narrowAtLevel(lv level, dst []float16.Float16, acc []float32, p *Post) {
 	n := 0
 	if lv != portable {
 		if n = len(acc) &^ 7; n > 0 {
-			narrowAVX2(&dst[0], &acc[0], n, p.Scale, p.Bias, p.floor())
+			narrowAVX2(&dst[0], &acc[0], n, p.Scale, p.Bias, max(p.floor(), -65536))
 		}
 	}
 	narrowPortable(dst[n:], acc[n:], p)
@@ -209,7 +209,7 @@ func prepareAVX2(weights *weight, widened *float32, n int, d *digest)
 func widenF16C(dst *float32, src *float16.Float16, n int)
 
 // narrowAVX2 computes narrowPortable for n accumulators. n must be a positive multiple of 8. Values
-// below floor become floor.
+// below low become low, which must be at least -65536: that leaves as -Inf.
 //
 //go:noescape
-func narrowAVX2(dst *float16.Float16, acc *float32, n int, scale, bias, floor float32)
+func narrowAVX2(dst *float16.Float16, acc *float32, n int, scale, bias, low float32)

@@ -100,7 +100,7 @@ func narrowAtLevel(lv level, dst []float16.Float16, acc []float32, p *Post) {
 	n := 0
 	if lv != portable {
 		if n = len(acc) &^ 3; n > 0 {
-			narrowNEON(&dst[0], &acc[0], n, p.Scale, p.Bias, p.floor())
+			narrowNEON(&dst[0], &acc[0], n, p.Scale, p.Bias, max(p.floor(), -65536))
 		}
 	}
 	narrowPortable(dst[n:], acc[n:], p)
@@ -163,7 +163,7 @@ func prepareNEON(weights *weight, widened *float32, n int, d *digest)
 func widenNEON(dst *float32, src *float16.Float16, n int)
 
 // narrowNEON computes narrowPortable for n accumulators. n must be a positive multiple of 4. Values
-// below floor become floor.
+// below low become low, which must be at least -65536: that leaves as -Inf.
 //
 //go:noescape
-func narrowNEON(dst *float16.Float16, acc *float32, n int, scale, bias, floor float32)
+func narrowNEON(dst *float16.Float16, acc *float32, n int, scale, bias, low float32)

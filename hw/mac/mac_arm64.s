@@ -12,19 +12,19 @@
 #define FADDP(m, n, d)  WORD $(0x6E20D400 | (m)<<16 | (n)<<5 | (d)) // sums of adjacent pairs of n, m
 #define FMUL(m, n, d)   WORD $(0x6E20DC00 | (m)<<16 | (n)<<5 | (d)) // d = n * m
 #define FMAX(m, n, d)   WORD $(0x4E20F400 | (m)<<16 | (n)<<5 | (d)) // d = max(n, m)
+#define FMIN(m, n, d)   WORD $(0x4EA0F400 | (m)<<16 | (n)<<5 | (d)) // d = min(n, m)
 #define FABS(n, d)      WORD $(0x4EA0F800 | (n)<<5 | (d))           // d = |n|
 #define FCMEQ(m, n, d)  WORD $(0x4E20E400 | (m)<<16 | (n)<<5 | (d)) // d = n == m
 #define FCVTAS(n, d)    WORD $(0x4E21C800 | (n)<<5 | (d))           // to int32, ties away from zero
 #define SCVTF16(n, d)   WORD $(0x4F30E400 | (n)<<5 | (d))           // from int32 in units of 2^-16
 #define FCVTL(n, d)     WORD $(0x0E217800 | (n)<<5 | (d))           // the low 4 of 8 fp16 values to fp32
 #define FCVTL2(n, d)    WORD $(0x4E217800 | (n)<<5 | (d))           // the high 4
+#define FCVTN(n, d)     WORD $(0x0E216800 | (n)<<5 | (d))           // fp32 to 4 fp16 values, half to even
 #define CMGT(m, n, d)   WORD $(0x4EA03400 | (m)<<16 | (n)<<5 | (d)) // d = n > m, 4 x int32
-#define SMIN(m, n, d)   WORD $(0x4EA06C00 | (m)<<16 | (n)<<5 | (d)) // d = min(n, m), 4 x int32
 #define ABS(n, d)       WORD $(0x4EA0B800 | (n)<<5 | (d))           // d = |n|, 4 x int32
 #define BIC(m, n, d)    WORD $(0x4E601C00 | (m)<<16 | (n)<<5 | (d)) // d = n &^ m
 #define UMAXV(n, d)     WORD $(0x6EB0A800 | (n)<<5 | (d))           // largest of 4 x uint32
 #define UMINV(n, d)     WORD $(0x6EB1A800 | (n)<<5 | (d))           // smallest
-#define XTN(n, d)       WORD $(0x0E612800 | (n)<<5 | (d))           // low halves of 4 x int32
 
 #define EACH(BITS, V) \
 	MOVW $BITS, R5 \
@@ -441,7 +441,7 @@ loop:
 	BNE  loop
 	RET
 
-// func narrowNEON(dst *float16.Float16, acc *float32, n int, scale, bias, floor float32)
+// func narrowNEON(dst *float16.Float16, acc *float32, n int, scale, bias, low float32)
 TEXT ·narrowNEON(SB), NOSPLIT, $0-36
 	MOVD dst+0(FP), R0
 	MOVD acc+8(FP), R1
@@ -450,13 +450,10 @@ TEXT ·narrowNEON(SB), NOSPLIT, $0-36
 	VDUP R3, V16.S4
 	MOVWU bias+28(FP), R3
 	VDUP R3, V17.S4
-	MOVWU floor+32(FP), R3
+	MOVWU low+32(FP), R3
 	VDUP R3, V18.S4
-	EACH(0x1000, V19)     // half of the last place that fp16 keeps
-	EACH(0x47800000, V20) // 65536, which becomes infinity
-	EACH(0x38000000, V21) // (127-15)<<23
-	EACH(0x38800000, V22) // 2^-14
-	EACH(0x4b800000, V23) // 2^24
+	EACH(0x47800000, V19) // 65536, which becomes infinity
+	EACH(1, V20)
 
 loop:
 	VLD1.P 16(R1), [V0.S4]
@@ -467,25 +464,10 @@ loop:
 	FCMEQ(0, 0, 1)
 	VAND V1.B16, V0.B16, V0.B16
 	FMAX(18, 0, 0) // of two zeros +0
-	FABS(0, 1)
-
-	// Normal results: add half of the last place, and cut.
-	VADD V19.S4, V1.S4, V2.S4
-	SMIN(20, 2, 2)
-	VSUB V21.S4, V2.S4, V2.S4
-	VUSHR $13, V2.S4, V2.S4
-
-	// Denormal results are integers in units of the last place.
-	FMUL(23, 1, 3)
-	FCVTAS(3, 3)
-	CMGT(1, 22, 4)
-	VBIT V4.B16, V3.B16, V2.B16
-
-	VUSHR $31, V0.S4, V0.S4
-	VSHL  $15, V0.S4, V0.S4
-	VORR  V0.B16, V2.B16, V2.B16
-	XTN(2, 2)
-	VST1.P [V2.H4], 8(R0)
+	FMIN(19, 0, 0)
+	VORR V20.B16, V0.B16, V0.B16 // moves ties away from zero and nothing else across a tie
+	FCVTN(0, 0)
+	VST1.P [V0.H4], 8(R0)
 	SUBS $4, R2
 	BNE  loop
 	RET

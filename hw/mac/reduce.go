@@ -72,14 +72,15 @@ func (s *Start) largest(m int) float32 {
 // fill sets acc to the values at which the sums of the first lanes of vector m start, as integers in
 // units.
 func (s *Start) fill(acc []float32, m int) {
-	for l := range acc {
+	n := 1 // number of different values
+	if s.PerLane != nil {
+		n = len(acc)
+	}
+	for l := range acc[:n] {
 		acc[l] = math.Float32frombits(uint32(int32(roundAway(float64(s.at(m, l)) * (1 << fraction)))))
-		if s.PerLane == nil {
-			for i := range acc {
-				acc[i] = acc[0]
-			}
-			return
-		}
+	}
+	for ; n < len(acc); n *= 2 {
+		copy(acc[n:], acc[:n])
 	}
 }
 

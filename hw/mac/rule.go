@@ -79,9 +79,9 @@ func roundAway(v float64) int64 { return int64(v + math.Copysign(0.5, v)) }
 
 // An accumulator adds the terms of one result in the order of the taps.
 type accumulator struct {
-	sum      int64 // of all tiles before the current one, with the start value
-	tile     int64 // sum of the current tile
-	taps     int   // number of terms in the current tile
+	sum      int64   // of all tiles before the current one, with the start value
+	tile     int64   // sum of the current tile
+	taps     int     // number of terms in the current tile
 	infinity float32 // 0, the infinity that the sum has become, or NaN if it had infinities of both signs
 }
 
