@@ -106,11 +106,6 @@ func narrowAtLevel(lv level, dst []float16.Float16, acc []float32, p *Post) {
 	narrowPortable(dst[n:], acc[n:], p)
 }
 
-// evalAtLevel always uses portable code, because NEON has no gather.
-func evalAtLevel(_ level, dst []float16.Float16, acc []float32, t *Table, r *tableRow) {
-	evalPortable(dst, acc, t, r)
-}
-
 // addFusedNEON adds the products of a block with a strip of 16 lanes to its sums, in the form fused.
 //
 //go:noescape
