@@ -86,7 +86,7 @@ func roundToHalf(op string, v float64) float64 {
 }
 
 // roundHalvesUp returns the integer nearest to v, and of two equally near ones the larger one, as
-// the engine's sum with a number between 1024 and 2048 does. ONNX takes the even one.
+// the engine's sum with a number between 1024 and 2048 does. In ONNX it is the even one.
 func roundHalvesUp(v float64) float64 { return math.Floor(v + 0.5) }
 
 // recordLargest raises n.Largest to the largest finite magnitude in the float tensor t. It does

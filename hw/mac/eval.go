@@ -11,8 +11,8 @@ import (
 // gives the constant value beyond that clamp.
 //
 // That a table reads fp16 values follows from the largest errors of an M6's exp, which require that
-// the product with the PostScale is rounded first. A table behind a multiply-accumulate is assumed
-// to read the rounded result in the same way.
+// the product with the PostScale is rounded first. A table after a multiply-accumulate is assumed to
+// read the rounded result in the same way.
 func (t *Table) Eval(x float16.Float16) float16.Float16 {
 	v := inf
 	if !x.IsNaN() {
