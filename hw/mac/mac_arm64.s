@@ -116,17 +116,12 @@ loop:
 	CBNZ R9, chunk
 	RET
 
-// MAGNITUDES sets V24 to V27 to the magnitudes that decide whether a product of V16 to V19 is dropped.
-// V30 holds 2^-14, as which denormal operands count.
+// MAGNITUDES sets V24 to V27 to the magnitudes of V16 to V19.
 #define MAGNITUDES \
-	FABS(16, 24)                 \
-	FABS(17, 25)                 \
-	FABS(18, 26)                 \
-	FABS(19, 27)                 \
-	VUMAX V30.S4, V24.S4, V24.S4 \
-	VUMAX V30.S4, V25.S4, V25.S4 \
-	VUMAX V30.S4, V26.S4, V26.S4 \
-	VUMAX V30.S4, V27.S4, V27.S4
+	FABS(16, 24) \
+	FABS(17, 25) \
+	FABS(18, 26) \
+	FABS(19, 27)
 
 #define OPERANDS \
 	VLD1 (R7), [V16.S4, V17.S4, V18.S4, V19.S4] \
@@ -148,7 +143,6 @@ loop:
 TEXT ·addMaskedNEON(SB), NOSPLIT, $0-8
 	BLOCK
 	EACH(0x4b400000, V31) // 1.5 * 2^23
-	EACH(0x38800000, V30) // 2^-14
 
 chunk:
 	CHUNK
@@ -189,7 +183,6 @@ loop:
 // func addConvertedNEON(b *block)
 TEXT ·addConvertedNEON(SB), NOSPLIT, $0-8
 	BLOCK
-	EACH(0x38800000, V30) // 2^-14
 	EACH(0xffffe000, V29)
 	VEOR V31.B16, V31.B16, V31.B16
 	SET(V31)
@@ -259,7 +252,6 @@ loop:
 TEXT ·addRowsMaskedNEON(SB), NOSPLIT, $0-8
 	ROWS
 	EACH(0x4b400000, V31) // 1.5 * 2^23
-	EACH(0x38800000, V30) // 2^-14
 
 chunk:
 	CHUNK
@@ -288,7 +280,6 @@ loop:
 // func addRowsConvertedNEON(b *rowBlock)
 TEXT ·addRowsConvertedNEON(SB), NOSPLIT, $0-8
 	ROWS
-	EACH(0x38800000, V30) // 2^-14
 	EACH(0xffffe000, V29)
 	VEOR V31.B16, V31.B16, V31.B16
 	SET(V31)
@@ -400,6 +391,8 @@ loop:
 	VAND  V18.B16, V2.B16, V2.B16
 	VUMAX V19.S4, V2.S4, V2.S4
 	VSUB  V2.S4, V20.S4, V1.S4
+	CMGT(1, 19, 3)              // no product is dropped: -1
+	VORR  V3.B16, V1.B16, V1.B16
 	VST2.P [V0.S4, V1.S4], 32(R0)
 	SUBS $4, R2
 	BNE  loop

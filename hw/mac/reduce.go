@@ -306,9 +306,7 @@ func reduceUnordered(acc, panel []float32, stride int, taps *Taps, m int, start 
 
 // convertProduct returns term(x, w) for plain = w*2^16. The product must be finite.
 func convertProduct(x, plain float32, below int32) int64 {
-	bits := math.Float32bits(x)
-	// Denormal operands count as 2^-14. A zero operand too, but its product is zero anyway.
-	if max(int32(bits&^(1<<31)), (127+minExponent)<<23) <= below {
+	if int32(math.Float32bits(x)&^(1<<31)) <= below {
 		return 0
 	}
 	// The sum is exact: a product of 2^23 or more has no bits to the right of an even last place.

@@ -20,7 +20,7 @@ GLOBL bias<>(SB), RODATA|NOPTR, $4
 
 EIGHT(magnitudes<>, 0x7fffffff7fffffff)
 EIGHT(signs<>, 0x8000000080000000)
-EIGHT(denormals<>, 0x3880000038800000) // 2^-14, as which denormal operands count
+EIGHT(denormals<>, 0x3880000038800000) // 2^-14, as which denormal weights count
 EIGHT(halves<>, 0x3f0000003f000000)    // 1/2
 EIGHT(places<>, 0xffffe000ffffe000)    // what a weight has of its scaled value
 EIGHT(exact<>, 0x00ffffff00ffffff)     // largest magnitude that fp32 holds exactly
@@ -89,15 +89,12 @@ loop:
 	VZEROUPPER
 	RET
 
-// OPERANDS loads two registers of operands to Y8 and Y9, and the magnitudes that decide whether a
-// product is dropped to Y10 and Y11.
+// OPERANDS loads two registers of operands to Y8 and Y9, and their magnitudes to Y10 and Y11.
 #define OPERANDS \
-	VMOVUPS (SI), Y8                    \
-	VMOVUPS 32(SI), Y9                  \
-	VPAND   magnitudes<>(SB), Y8, Y10   \
-	VPAND   magnitudes<>(SB), Y9, Y11   \
-	VPMAXSD denormals<>(SB), Y10, Y10   \
-	VPMAXSD denormals<>(SB), Y11, Y11
+	VMOVUPS (SI), Y8                   \
+	VMOVUPS 32(SI), Y9                 \
+	VPAND   magnitudes<>(SB), Y8, Y10  \
+	VPAND   magnitudes<>(SB), Y9, Y11
 
 #define MASKED(R, A, B) \
 	VBROADCASTSS (R)(R13*8), Y12   \
@@ -220,8 +217,7 @@ loop:
 
 #define MASKEDROW(OFF, S) \
 	VMOVUPS     OFF(AX), Y8                \
-	VPAND       magnitudes<>(SB), Y8, Y10  \
-	VPMAXSD     Y11, Y10, Y10              \
+	VPAND       Y11, Y8, Y10               \
 	VPCMPGTD    Y13, Y10, Y10              \
 	VPAND       Y8, Y10, Y10               \
 	VFMADD231PS Y10, Y12, S
@@ -230,7 +226,7 @@ loop:
 TEXT ·addRowsMaskedAVX2(SB), NOSPLIT, $0-8
 	ROWS
 	VBROADCASTSS bias<>(SB), Y15
-	VMOVDQU denormals<>(SB), Y11
+	VMOVDQU magnitudes<>(SB), Y11
 
 chunk:
 	CHUNK
@@ -259,14 +255,13 @@ loop:
 
 #define CONVERTEDROW(OFF, S) \
 	VMOVUPS OFF(AX), Y8                \
-	VPAND   magnitudes<>(SB), Y8, Y10  \
-	VPMAXSD Y11, Y10, Y10              \
+	VPAND   Y11, Y8, Y10               \
 	PRODUCT(Y8, Y10, S)
 
 // func addRowsConvertedAVX2(b *rowBlock)
 TEXT ·addRowsConvertedAVX2(SB), NOSPLIT, $0-8
 	ROWS
-	VMOVDQU denormals<>(SB), Y11
+	VMOVDQU magnitudes<>(SB), Y11
 	VXORPS Y15, Y15, Y15
 	SET(Y15)
 
@@ -396,6 +391,8 @@ loop:
 	VPAND      Y13, Y5, Y5
 	VPMAXSD    Y12, Y5, Y5
 	VPSUBD     Y5, Y11, Y5
+	VPCMPGTD   Y5, Y12, Y6  // no product is dropped: -1
+	VPOR       Y6, Y5, Y5
 	VPUNPCKLDQ Y5, Y4, Y6   // weights 0, 1, 4, 5 with their limits
 	VPUNPCKHDQ Y5, Y4, Y7   // 2, 3, 6, 7
 	VPERM2I128 $0x20, Y7, Y6, Y4

@@ -13,8 +13,7 @@
 
 #define BIAS EACH(0x4b400000, Z15) // 1.5 * 2^23
 
-// DENORMALS sets Z16 to 2^-14, as which denormal operands count.
-#define DENORMALS EACH(0x38800000, Z16)
+#define MAGNITUDES EACH(0x7fffffff, Z16)
 
 #define CONVERSION \
 	EACH(0x80000000, Z17) \ // signs
@@ -88,11 +87,10 @@ loop:
 	VZEROUPPER
 	RET
 
-// OPERAND loads a register of operands to X, and the magnitudes that decide whether a product is
-// dropped to M: the larger magnitude of X and Z16, without sign.
+// OPERAND loads a register of operands to X, and their magnitudes to M.
 #define OPERAND(P, X, M) \
-	VMOVUPS  P, X \
-	VRANGEPS $0x0b, Z16, X, M
+	VMOVUPS P, X      \
+	VPANDD  Z16, X, M
 
 #define MASKED(R, A, B) \
 	VBROADCASTSS  (R)(R13*8), Z12       \
@@ -105,7 +103,7 @@ loop:
 TEXT ·addMaskedAVX512(SB), NOSPLIT, $0-8
 	BLOCK
 	BIAS
-	DENORMALS
+	MAGNITUDES
 
 chunk:
 	CHUNK
@@ -148,7 +146,7 @@ loop:
 // func addConvertedAVX512(b *block)
 TEXT ·addConvertedAVX512(SB), NOSPLIT, $0-8
 	BLOCK
-	DENORMALS
+	MAGNITUDES
 	CONVERSION
 	VXORPS Z15, Z15, Z15
 	SET8(Z15)
@@ -202,7 +200,7 @@ loop:
 TEXT ·addRowsMaskedAVX512(SB), NOSPLIT, $0-8
 	ROWS
 	BIAS
-	DENORMALS
+	MAGNITUDES
 
 chunk:
 	CHUNK
@@ -233,7 +231,7 @@ loop:
 // func addRowsConvertedAVX512(b *rowBlock)
 TEXT ·addRowsConvertedAVX512(SB), NOSPLIT, $0-8
 	ROWS
-	DENORMALS
+	MAGNITUDES
 	CONVERSION
 	VXORPS Z15, Z15, Z15
 	SET4(Z15)

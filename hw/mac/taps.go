@@ -25,7 +25,7 @@ type weight struct {
 	scaled float32
 
 	// below holds the bits of the largest fp32 value below the smallest operand whose product with
-	// the weight is not dropped.
+	// the weight is not dropped, and -1 if no product is: then operands below 2^-14 count too.
 	below int32
 }
 
@@ -124,8 +124,12 @@ func preparePortable(weights []weight, widened []float32) digest {
 		if abs == 0 {
 			d.zeros++
 		}
-		const field = 0xff << 23
-		weights[i] = weight{w * outward, (2*127+minExponents)<<23 - int32(max(abs&field, (127+minExponent)<<23)) - 1}
+		const field, smallestNormal = 0xff << 23, (127 + minExponent) << 23
+		below := (2*127+minExponents)<<23 - int32(max(abs&field, smallestNormal)) - 1
+		if below < smallestNormal {
+			below = -1
+		}
+		weights[i] = weight{w * outward, below}
 	}
 	return d
 }
