@@ -88,7 +88,7 @@ func (b *Builder) Layout(name string) (*Program, error) {
 			p.Segments = append(p.Segments, Segment{Name: s.Name, Addr: s.Addr, Size: s.MemSize, Prot: s.Prot})
 		}
 		for _, h := range s.Sections {
-			p.Segments = append(p.Segments, Segment{Name: s.Name, Section: h.Name, Addr: h.Addr, Size: h.Size, Data: h.Data, Prot: s.Prot, Unmade: l.sizes && h == l.consts})
+			p.Segments = append(p.Segments, Segment{Name: s.Name, Section: h.Name, Addr: h.Addr, Size: h.Size, Data: h.Data, Prot: s.Prot, Unmade: l.sizes && h == l.consts, Unread: h.isUnread(s)})
 		}
 	}
 	for _, d := range [...]Direction{Input, Output} {

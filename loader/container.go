@@ -67,6 +67,12 @@ type SectionHeader struct {
 	Data          []byte // nil for a window
 }
 
+// isUnread reports whether h, a section of segment s, has zeros in the place of constants, because
+// the program reads none. The flags of the segment say so.
+func (h *SectionHeader) isUnread(s *SegmentLoad) bool {
+	return s.Flags == SegmentPadded && h.Flags&0xff == SectionConst
+}
+
 // A RelocPair is an entry of a section's relocation table.
 type RelocPair struct {
 	Off  uint32 // of the word, from the start of the section

@@ -89,7 +89,7 @@ func (m *imager) addLoadCommand(at uint64, l Load) error {
 				m.text = s
 			}
 			m.sections = append(m.sections, s)
-			p.Segments = append(p.Segments, Segment{Name: escapeUnprintable(l.Name), Section: escapeUnprintable(s.Name), Addr: s.Addr, Size: s.Size, Data: s.Data, Prot: l.Prot})
+			p.Segments = append(p.Segments, Segment{Name: escapeUnprintable(l.Name), Section: escapeUnprintable(s.Name), Addr: s.Addr, Size: s.Size, Data: s.Data, Prot: l.Prot, Unread: s.isUnread(l)})
 		}
 	case *PortLoad:
 		if len(m.ports) == maxPorts*maxProcedures {

@@ -179,6 +179,7 @@ type Segment struct {
 	Data    []byte // contents, nil if it starts as zeros
 	Prot    Protection
 	Unmade  bool // contents exist but were not loaded, for a program that is only timed
+	Unread  bool // zeros in the place of constants, in a program that reads none
 }
 
 // End returns the device address after the last byte of the segment.

@@ -180,7 +180,9 @@ func newMemory(r *anesim.Result) (m Memory) {
 			m.AllBytes += s.Size
 			switch s.Name + "," + s.Section {
 			case "__TEXT,__const", "__KERN_0,__kern_0":
-				m.WeightBytes += s.Size
+				if !s.Unread {
+					m.WeightBytes += s.Size
+				}
 			case "__DATA,__bss":
 				m.ScratchBytes += s.Size
 			}

@@ -151,7 +151,7 @@ func (j *joiner) placeSteps() (tasks []*task.Task, runs []Run, into []int) {
 // reserveConstants enlarges the capacity of the constant section once, to hold the constants of all
 // parts.
 func (j *joiner) reserveConstants() {
-	total := 64 // for zeros before the first
+	total := 0
 	seen := map[*Part]bool{}
 	for i := range j.steps {
 		if p := j.steps[i].part; !seen[p] {
@@ -159,8 +159,9 @@ func (j *joiner) reserveConstants() {
 			total += layer.RoundUp(p.output.Constants.Bytes, 64)
 		}
 	}
-	if !j.constants.SizesOnly {
-		j.constants.Data = slices.Grow(j.constants.Data, total)
+	if total > 0 && !j.constants.SizesOnly { // no constants are nil, see [loader.Builder]
+		const first = 64 // for zeros before the first
+		j.constants.Data = slices.Grow(j.constants.Data, first+total)
 	}
 }
 
