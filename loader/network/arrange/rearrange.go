@@ -100,6 +100,7 @@ type rearranger struct {
 	later  map[string]lineage     // tensors that are not materialized yet
 	done   map[rowKey]string      // copies in rows of another length
 	names  map[string]bool        // names of layers
+	last   map[string]int         // last number that made a name different from others, by the name
 	chains map[string][]layer.Layer
 	layers []list.Layer
 }
@@ -116,7 +117,7 @@ type rowKey struct {
 func Rearrange(n *list.Network) {
 	r := &rearranger{
 		n: n, made: map[string]layer.Shape{}, later: map[string]lineage{}, done: map[rowKey]string{},
-		names: map[string]bool{}, chains: map[string][]layer.Layer{},
+		names: map[string]bool{}, last: map[string]int{}, chains: map[string][]layer.Layer{},
 	}
 	read, results := map[string]bool{}, map[string]bool{}
 	for i := range n.Layers {
@@ -339,8 +340,8 @@ func (r *rearranger) emitTransposes(a lineage, steps []layer.Layer, result strin
 			l.Op = "Reshape"
 		}
 		l.Name = like.Name + suffix
-		for k := 2; r.names[l.Name]; k++ {
-			l.Name = fmt.Sprintf("%s%s/%d", like.Name, suffix, k)
+		for k, name := max(2, r.last[l.Name]+1), l.Name; r.names[l.Name]; k++ {
+			l.Name, r.last[name] = fmt.Sprintf("%s/%d", name, k), k
 		}
 		if i < len(steps)-1 {
 			l.Output = fmt.Sprintf("%s/%d", result, i+1)

@@ -11,7 +11,7 @@ import (
 // Import converts the model to a graph. It does not read the values of constants. packings
 // describes the constants that the file stores in packed form; it may be nil.
 func (m *Model) Import(packings map[*Tensor]*graph.Packing) *graph.Model {
-	x := &importer{opset: m.Opsets[""], packings: packings, values: map[string]*graph.Value{}, taken: map[string]bool{}}
+	x := &importer{opset: m.Opsets[""], packings: packings, values: map[string]*graph.Value{}, taken: map[string]bool{}, last: map[string]int{}}
 	g := &graph.Model{Graph: *x.importGraph(&m.Graph), Name: m.Name, Inputs: m.Inputs, Results: m.Outputs, Values: x.values}
 	for name, v := range m.Known {
 		x.findOrAddValue(name).Stated = v.Sizes()
@@ -25,6 +25,7 @@ type importer struct {
 	packings map[*Tensor]*graph.Packing
 	values   map[string]*graph.Value
 	taken    map[string]bool // names of the tensors of all graphs so far
+	last     map[string]int  // last number that made a name different from others, by the name
 	// scopes has, for the graph being imported and each graph around it, the innermost last, the
 	// name in values of each tensor that the graph defines.
 	scopes []map[string]string
@@ -39,8 +40,8 @@ func (x *importer) enterScope(g *Graph) {
 			return
 		}
 		fresh := name
-		for i := 2; x.taken[fresh]; i++ {
-			fresh = fmt.Sprintf("%s/%d", name, i)
+		for i := max(2, x.last[name]+1); x.taken[fresh]; i++ {
+			fresh, x.last[name] = fmt.Sprintf("%s/%d", name, i), i
 		}
 		x.taken[fresh] = true
 		scope[name] = fresh
