@@ -217,6 +217,14 @@ type explainer struct {
 // defaultWork is the default of Options.Work.
 const defaultWork = 1 << 18
 
+// WorkLikeRun returns an Options.Work with which [Explain] takes no longer than the run of a model
+// with the given number of descriptors, or a fraction of a second if that is longer: enough to try
+// all changes to a small model.
+func WorkLikeRun(descriptors int) int {
+	const free = 4096 // 0.1 to 0.3 s
+	return free + descriptors
+}
+
 // errWork says that a change was not tried, because running it would exceed Options.Work.
 var errWork = errors.New("run would time more descriptors than Options.Work allows")
 
@@ -237,6 +245,26 @@ func (x *explainer) timeModel(ctx context.Context, m *anesim.Model, o anesim.Opt
 	}
 	x.left -= max(need, len(res.Report.Descriptors))
 	return res, nil
+}
+
+// changeNetwork returns the network that change makes of the model. It returns errWork without
+// calling change if a run of the result would exceed the limit on timed descriptors, and also if the
+// result has more layers than that. A change that is not run counts as one that is, because making
+// it takes about as long.
+func (x *explainer) changeNetwork(change func() (*anesim.Model, error)) (*anesim.Model, error) {
+	need := len(x.base.Report.Descriptors)
+	if need > x.left {
+		return nil, errWork
+	}
+	m, err := change()
+	if err == nil && len(m.Network().Layers) > x.left {
+		err = errWork
+	}
+	if err != nil {
+		x.left -= need
+		return nil, err
+	}
+	return m, nil
 }
 
 // addDescriptors adds a [Part] to the explanation for each descriptor of a compiled program.
@@ -395,7 +423,7 @@ func (x *explainer) tryReshape(ctx context.Context, names []string, r *rewrite) 
 		list = append(list, to)
 		flags = append(flags, "--reshape", to.String())
 	}
-	m, err := ReshapeLayers(x.model, list)
+	m, err := x.changeNetwork(func() (*anesim.Model, error) { return ReshapeLayers(x.model, list) })
 	if err != nil {
 		return x.countFailure(ctx, err)
 	}

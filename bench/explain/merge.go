@@ -161,7 +161,7 @@ func abbreviateNames(names []string) string {
 func (x *explainer) tryRegrouping(ctx context.Context, b *neighbors, names []string) error {
 	for _, r := range b.listRegroupings(names) {
 		x.doc.Tried.All++
-		m, err := regroupModel(x.model, r.list, false)
+		m, err := x.changeNetwork(func() (*anesim.Model, error) { return regroupModel(x.model, r.list, false) })
 		if err == nil && m.Network().MACs() > x.model.Network().MACs() {
 			x.doc.Tried.NotFaster++ // the layer between is narrower than its neighbors
 			continue

@@ -2,6 +2,7 @@ package explain_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"anesim"
@@ -37,5 +38,33 @@ func TestWork(t *testing.T) {
 			t.Errorf("work %d: %+v, of %+v", work, *n, whole.Tried)
 		}
 		last = n.All
+	}
+}
+
+// The changes that a report tries take about as many timed descriptors as the run. Those that make
+// a network too long to be timed are left out before they are compiled, and counted.
+func TestWorkLikeRun(t *testing.T) {
+	for _, layers := range []string{
+		strings.Repeat("  - {op: relu}\n", 3000),
+		strings.Repeat("  - {op: softmax, axis: w}\n", 1000),
+		strings.Repeat("  - {op: conv, cout: 4}\n  - {op: sigmoid}\n", 2000),
+	} {
+		n, err := network.ReadYAML([]byte("inputs:\n  x: {c: 4, h: 4, w: 4}\nlayers:\n" + layers))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := anesim.FromNetwork(n)
+		res, err := m.Run(t.Context(), anesim.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		work := explain.WorkLikeRun(len(res.Report.Descriptors))
+		x, err := explain.Explain(t.Context(), m, anesim.Options{}, explain.Options{File: "net.yaml", Work: work})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x.Tried.Work > 2*work || x.Tried.Left == 0 {
+			t.Errorf("%d descriptors: %+v, want at most %d timed and some changes left", len(res.Report.Descriptors), x.Tried, 2*work)
+		}
 	}
 }

@@ -115,7 +115,9 @@ func (f *runFlags) explainRun(ctx context.Context, res *anesim.Result, file stri
 	if res.Report.Count() > maxExplained || len(res.Report.Faults) > 0 || f.hasUnexplainableOptions() {
 		return nil, nil
 	}
-	return explain.Explain(ctx, res.Model, res.Options, f.newExplainOptions(file))
+	how := f.newExplainOptions(file)
+	how.Work = explain.WorkLikeRun(len(res.Report.Descriptors))
+	return explain.Explain(ctx, res.Model, res.Options, how)
 }
 
 // hasUnexplainableOptions reports whether a run used options for which explain has no flags.

@@ -206,7 +206,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if doc.Placement, err = f.newPlacement(res); err != nil {
 		return input.InFile(file, err)
 	}
-	x, err := f.explainNetwork(ctx, m, o, file)
+	x, err := f.explainNetwork(ctx, res, o, file)
 	if err != nil {
 		return input.InFile(file, err)
 	}
@@ -297,16 +297,19 @@ func (f *modelFlags) formatExplainCommand(file string) string {
 	return how.Command("explain", flags...)
 }
 
-// explainNetwork tries changes to the network and returns the explanation. It returns nil if no
-// output shows the explanation, or if the run used options for which explain has no flags.
-func (f *modelFlags) explainNetwork(ctx context.Context, m *anesim.Model, o anesim.Options, file string) (*explain.Explanation, error) {
+// explainNetwork tries changes to the network with result res, for about as long as the run took,
+// and returns the explanation. It returns nil if no output shows the explanation, or if the run used
+// options for which explain has no flags.
+func (f *modelFlags) explainNetwork(ctx context.Context, res *anesim.Result, o anesim.Options, file string) (*explain.Explanation, error) {
 	if f.HTML == "" && (f.JSON || f.CSV) {
 		return nil, nil // JSON and CSV have no explanation
 	}
 	if f.hasUnexplainableOptions() || len(f.reshape)+len(f.merge)+len(f.split) > 0 {
 		return nil, nil // explain would describe the network without these changes
 	}
-	return explain.Explain(ctx, m, o, f.newExplainOptions(file))
+	how := f.newExplainOptions(file)
+	how.Work = explain.WorkLikeRun(len(res.Report.Descriptors))
+	return explain.Explain(ctx, res.Model, o, how)
 }
 
 // writeResults writes the computed outputs of a network to their files in dir. If an output was not computed, it

@@ -223,8 +223,13 @@ func (p pager) printChanges(x *explain.Explanation, command string) {
 		}
 	}
 	tried := report.Plural(x.Tried.All, "change")
-	if x.Tried.Left > 0 {
-		defer func() { p.Printf("%s", formatUntried(&x.Tried)) }()
+	if n := x.Tried.Left; n > 0 {
+		if x.Tried.All == 0 {
+			p.Printf("what to change: each of %s would take longer to try than the run; to try them:", report.Plural(n, "change"))
+			p.Whole("  " + command)
+			return
+		}
+		defer func() { p.Printf("%d more not tried, to take no longer than the run; explain tries more", n) }()
 	}
 	if len(within)+len(alone) == 0 {
 		line := "what to change: none of the " + tried + " tried makes it faster"

@@ -1,0 +1,249 @@
+package command
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	ox "anesim/loader/network/onnx/onnxtest"
+)
+
+// A drawing is a network of layers with one or two inputs, as YAML.
+type drawing struct {
+	r      *rand.Rand
+	text   strings.Builder
+	layers int
+}
+
+// newDrawing returns a network without layers, with an input x of a random shape of up to 64 kB.
+func newDrawing(r *rand.Rand) *drawing {
+	d := &drawing{r: r}
+	side := 1 + r.IntN(16)
+	fmt.Fprintf(&d.text, "inputs: {x: {c: %d, h: %d, w: %[2]d}}\nlayers:\n", 1+r.IntN(128), side)
+	return d
+}
+
+// add adds a layer that reads one tensor, or two different ones, and returns the name of its
+// result.
+func (d *drawing) add(from ...string) string {
+	ops := []string{"relu", "sigmoid", "tanh"}
+	if len(from) == 2 && from[0] != from[1] {
+		ops = []string{"add", "sub", "max", "min"}
+	} else {
+		from = from[:1]
+	}
+	name := "t" + strconv.Itoa(d.layers)
+	d.layers++
+	fmt.Fprintf(&d.text, "  - {name: %s, op: %s, from: [%s]}\n", name, ops[d.r.IntN(len(ops))], strings.Join(from, ", "))
+	return name
+}
+
+// networkShapes are ways to draw a network of about n layers. Few or many of its tensors are needed
+// at once, and for a few or for most of its layers.
+var networkShapes = []struct {
+	name string
+	draw func(d *drawing, n int)
+}{
+	{"chain", func(d *drawing, n int) {
+		for at := "x"; d.layers < n; {
+			at = d.add(at)
+		}
+	}},
+	{"fan", func(d *drawing, n int) {
+		var list []string
+		for d.layers < n/2 {
+			list = append(list, d.add("x"))
+		}
+		at := list[0]
+		for _, next := range list[1:] {
+			at = d.add(at, next)
+		}
+	}},
+	{"nest", func(d *drawing, n int) { // the first result is read last
+		list := []string{"x"}
+		for d.layers < n/2 {
+			list = append(list, d.add(list[d.layers]))
+		}
+		at := list[len(list)-1]
+		for i := len(list) - 2; i > 0; i-- {
+			at = d.add(at, list[i])
+		}
+	}},
+	{"diamonds", func(d *drawing, n int) {
+		for at := "x"; d.layers < n; {
+			top := d.add(at)
+			at = d.add(d.add(top), d.add(top))
+		}
+	}},
+	{"ladder", func(d *drawing, n int) {
+		for a, b := d.add("x"), d.add("x"); d.layers < n; {
+			a, b = d.add(a, b), d.add(b, a)
+		}
+	}},
+	{"grid", func(d *drawing, n int) {
+		row := make([]string, int(math.Sqrt(float64(n))))
+		for d.layers < n {
+			left := "x"
+			for i, above := range row {
+				if above == "" {
+					above = left
+				}
+				left = d.add(above, left)
+				row[i] = left
+			}
+		}
+	}},
+	{"tree", func(d *drawing, n int) {
+		list := []string{d.add("x")}
+		for i := 0; d.layers < n/2; i++ { // the children of result i
+			list = append(list, d.add(list[i]), d.add(list[i]))
+		}
+		for leaves := list[len(list)/2:]; len(leaves) > 1; {
+			leaves = append(leaves[2:], d.add(leaves[0], leaves[1]))
+		}
+	}},
+	{"skips to the first", func(d *drawing, n int) {
+		first := d.add("x")
+		for at := d.add(first); d.layers < n; {
+			at = d.add(at, first)
+		}
+	}},
+	{"hourglasses", func(d *drawing, n int) {
+		depth := 2 + d.r.IntN(60)
+		for at := "x"; d.layers < n; {
+			var down []string
+			for range depth {
+				at = d.add(at)
+				down = append(down, at)
+			}
+			for i := depth - 2; i >= 0; i-- {
+				at = d.add(at, down[i])
+			}
+		}
+	}},
+	{"random", func(d *drawing, n int) {
+		list := []string{"x"}
+		for d.layers < n {
+			list = append(list, d.add(list[d.layers], list[d.r.IntN(len(list))]))
+		}
+	}},
+}
+
+// TestShapesGrow draws random networks of ten shapes. The time of each is at most twice a linear
+// function of its number of layers, fitted to all networks of its shape, and at most that of
+// docs/limits.md. Of each shape it draws three networks of up to 4,000 layers, with LONG ten of up
+// to 16,000, and NETWORKS=n sets the number.
+func TestShapesGrow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("networks of thousands of layers, each in a process of its own, are too slow for a short run")
+	}
+	t.Parallel()
+	count, most := 3, 4000
+	if os.Getenv("LONG") != "" {
+		count, most = 10, 16000
+	}
+	if n, err := strconv.Atoi(os.Getenv("NETWORKS")); err == nil {
+		count, most = max(3, n/len(networkShapes)), 16000
+	}
+	for k, shape := range networkShapes {
+		t.Run(shape.name, func(t *testing.T) {
+			type sample struct {
+				layers int
+				data   []byte
+				took   time.Duration
+			}
+			var list []sample
+			for i := range count {
+				r := rand.New(rand.NewPCG(uint64(k), uint64(i)))
+				n := 1000 + (most-1000)*i/(count-1)
+				d := newDrawing(r)
+				shape.draw(d, n)
+				data := []byte(d.text.String())
+				_, took := attacked(t, []string{"model"}, ".yaml", data)
+				list = append(list, sample{d.layers, data, took})
+			}
+			for attempt := 1; ; attempt++ {
+				var n, sx, sy, sxx, sxy float64
+				for _, s := range list {
+					x, y := float64(s.layers), s.took.Seconds()
+					n, sx, sy, sxx, sxy = n+1, sx+x, sy+y, sxx+x*x, sxy+x*y
+				}
+				slope := (n*sxy - sx*sy) / (n*sxx - sx*sx)
+				base := (sy - slope*sx) / n
+				var slow []*sample
+				for i := range list {
+					s := &list[i]
+					if s.took.Seconds() > 2*(base+slope*float64(s.layers))+basisTime.Seconds() {
+						slow = append(slow, s)
+					}
+				}
+				if len(slow) == 0 {
+					t.Logf("%d networks: %.3f s and %.3f ms a layer", count, base, 1000*slope)
+					break
+				}
+				if attempt == 4 {
+					for _, s := range slow {
+						t.Errorf("%d layers: %v, and the fit is %.3f s and %.3f ms a layer", s.layers, s.took, base, 1000*slope)
+					}
+					break
+				}
+				for _, s := range slow { // other work on the machine may be the reason
+					_, took := attacked(t, []string{"model"}, ".yaml", s.data)
+					s.took = min(s.took, took)
+				}
+			}
+			last := &list[len(list)-1]
+			growth{64 << 10, 0, 500 * time.Microsecond, last.layers}.check(t, []string{"model"}, ".yaml", last.data)
+		})
+	}
+}
+
+// TestAdviceCostsNoMoreThanTheAnswer compares the text of networks with many layers, which says
+// what to change, with their JSON, which does not. The changes take at most as long as the rest.
+func TestAdviceCostsNoMoreThanTheAnswer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("networks of thousands of layers, each in a process of its own, are too slow for a short run")
+	}
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		data []byte
+	}{
+		{"steps of an LSTM", ox.Model(ox.Input("x", 400, 1, 16), ox.Constant("w", []int{1, 64, 16}), ox.Constant("r", []int{1, 64, 16}), ox.Output("y"),
+			ox.Node("LSTM", "y", []string{"x", "w", "r"}, ox.Int("hidden_size", 16)))},
+		{"Where", manyNodes(1500, func(from, to string) ox.Message { return ox.Node("Where", to, []string{"c", from, "x"}) })},
+		{"Softmax", manyNodes(1000, func(from, to string) ox.Message { return ox.Node("Softmax", to, []string{from}) })},
+		{"Relu", manyNodes(5000, func(from, to string) ox.Message { return ox.Node("Relu", to, []string{from}) })},
+	} {
+		for attempt := 1; ; attempt++ {
+			_, answer := attacked(t, []string{"model", "--json"}, ".onnx", c.data)
+			_, both := attacked(t, []string{"model"}, ".onnx", c.data)
+			t.Logf("%s: %v, and %v with advice", c.name, answer, both)
+			if both <= 2*answer+2*basisTime {
+				break
+			}
+			if attempt == 3 {
+				t.Errorf("%s: %v, and %v with advice; want at most twice as long", c.name, answer, both)
+				break
+			}
+		}
+	}
+}
+
+// manyNodes returns an ONNX model in which each of n nodes reads the result of the one before. The
+// nodes may also read the inputs x and c, which have the same shape.
+func manyNodes(n int, node func(from, to string) ox.Message) []byte {
+	parts := []ox.Message{ox.Input("x", 1, 8, 8, 8), ox.Input("c", 1, 8, 8, 8)}
+	from := "x"
+	for i := range n {
+		to := fmt.Sprintf("t%d", i)
+		parts = append(parts, node(from, to))
+		from = to
+	}
+	return ox.Model(append(parts, ox.Output(from))...)
+}
