@@ -154,7 +154,7 @@ func ReadEntry(document []byte) (*Entry, error) {
 			l := &d.Layers[i]
 			c := newTotalCost(&l.Total, &l.Cycles)
 			c.Unestimated = true
-			if l.Modelled {
+			if l.Modelled && l.HostNs == 0 { // as in NewEntry: what the host computes has no cost of the engine
 				e.Layers = append(e.Layers, Layer{l.Name, c})
 			}
 		}
