@@ -20,6 +20,7 @@ import (
 	"anesim/hw/mac"
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/vectors/material"
 )
 
 // These tests run whole chains of the vendor's compiler and hold the outputs against
@@ -52,11 +53,7 @@ func uniform(r *rand.Rand, n int) []half {
 // table returns the lookup table of a real activation function as fp16 values.
 func table(t *testing.T, name string) []half {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "shared", "luts", name+".lut.bin"))
-	if err != nil {
-		t.Skipf("no real tables: %v", err)
-	}
-	return fromBytes(b)
+	return fromBytes(material.Read(t, "luts/"+name+".lut.bin"))
 }
 
 func fitted(a mac.Activation) []half {

@@ -14,6 +14,7 @@ import (
 	"anesim/firmware/queue"
 	"anesim/firmware/traffic"
 	"anesim/hw/clock"
+	"anesim/vectors/material"
 )
 
 // checksums returns the checksum of each output of r as text, with the names of the ports.
@@ -102,14 +103,12 @@ func TestNothingIsLiveWhereRunsEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	models = append(models, decoder)
-	if files, _ := filepath.Glob(filepath.Join("..", "shared", "programs", "*.hwx")); len(files) > 0 {
-		for _, file := range programs(t) {
-			m, err := anesim.Open(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			models = append(models, m)
+	for _, file := range material.More(t, "programs/*.hwx", "programs/text/*.bin") {
+		m, err := anesim.Open(file)
+		if err != nil {
+			t.Fatal(err)
 		}
+		models = append(models, m)
 	}
 	ends := 0
 	for _, m := range models {

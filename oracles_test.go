@@ -3,8 +3,6 @@ package anesim_test
 import (
 	"bytes"
 	"encoding/csv"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -16,6 +14,7 @@ import (
 	"anesim/hw"
 	"anesim/hw/evidence"
 	"anesim/loader"
+	"anesim/vectors/material"
 )
 
 // An oracle is a bare text of the vendor's compiler, with its constants when they are
@@ -29,15 +28,8 @@ type oracle struct {
 // oracles reads the descriptor texts of one corpus. It skips the test if the corpus is missing.
 func oracles(t testing.TB, corpus string) (list []oracle) {
 	t.Helper()
-	dir := filepath.Join("..", "shared", corpus)
-	manifest, err := os.ReadFile(filepath.Join(dir, "MANIFEST.csv"))
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("no real programs: %v", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := csv.NewReader(bytes.NewReader(manifest)).ReadAll()
+	dir := material.File(t, corpus)
+	rows, err := csv.NewReader(bytes.NewReader(material.Read(t, corpus+"/MANIFEST.csv"))).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}

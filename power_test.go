@@ -3,7 +3,6 @@ package anesim_test
 import (
 	"errors"
 	"math"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"anesim/hw/clock"
 	"anesim/loader"
 	"anesim/loader/lower"
+	"anesim/vectors/material"
 )
 
 const ms clock.Nanoseconds = 1e6
@@ -45,9 +45,7 @@ func TestTimelineOfEveryProgram(t *testing.T) {
 		}
 		files = append(files, p)
 	}
-	real, _ := filepath.Glob(filepath.Join("..", "shared", "programs", "*.hwx"))
-	texts, _ := filepath.Glob(filepath.Join("..", "shared", "programs", "text", "*.bin"))
-	for _, name := range append(real, texts...) {
+	for _, name := range material.More(t, "programs/*.hwx", "programs/text/*.bin") {
 		p, err := loader.Open(name)
 		if err != nil {
 			t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"anesim/loader"
 	"anesim/loader/lower"
 	"anesim/loader/network"
+	"anesim/vectors/material"
 )
 
 func fp16(values ...float32) []half {
@@ -188,7 +189,7 @@ func TestSessionsHoldSeveralPrograms(t *testing.T) {
 		}
 		models = append(models, anesim.FromProgram(p))
 	}
-	real, _ := filepath.Glob(filepath.Join("..", "shared", "programs", "*.hwx"))
+	real := material.More(t, "programs/*.hwx")
 	for _, name := range real {
 		m, err := anesim.Open(name)
 		if err != nil {

@@ -1,34 +1,17 @@
 package anesim_test
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"anesim"
 	"anesim/loader"
+	"anesim/vectors/material"
 )
 
 // programs returns the file names of the real programs. It skips the test if there are none.
 func programs(t testing.TB) []string {
 	t.Helper()
-	files, dir := sharedFiles()
-	if len(files) == 0 {
-		if _, err := os.Stat(dir); err != nil {
-			t.Skipf("no real programs: %v", err)
-		}
-		t.Fatalf("%s holds no programs", dir)
-	}
-	return files
-}
-
-// sharedFiles returns the file names of the real programs that are present, and the directory in
-// which it looked for them.
-func sharedFiles() (files []string, dir string) {
-	dir = filepath.Join("..", "shared", "programs")
-	files, _ = filepath.Glob(filepath.Join(dir, "*.hwx"))
-	texts, _ := filepath.Glob(filepath.Join(dir, "text", "*.bin"))
-	return append(files, texts...), dir
+	return material.Files(t, "programs/*.hwx", "programs/text/*.bin")
 }
 
 // programOf returns the only program of m.

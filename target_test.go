@@ -1,11 +1,8 @@
 package anesim_test
 
 import (
+	"bytes"
 	"encoding/csv"
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,6 +11,7 @@ import (
 	"anesim/hw/execycles"
 	"anesim/loader"
 	"anesim/loader/lower"
+	"anesim/vectors/material"
 )
 
 // A layer that is compiled for a target stores the estimates of that target, and a run of the
@@ -81,21 +79,12 @@ func TestTargetWithoutEstimates(t *testing.T) {
 
 // Real texts of both targets, which do not say their target, have their own estimates.
 func TestTargetOfRealTexts(t *testing.T) {
-	const corpus = "../shared/texts"
-	f, err := os.Open(filepath.Join(corpus, "MANIFEST.csv"))
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("no texts beside the repository")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
+	rows, err := csv.NewReader(bytes.NewReader(material.Read(t, "texts/MANIFEST.csv"))).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, row := range rows[1:] {
-		p, err := loader.Open(filepath.Join(corpus, row[0]))
+		p, err := loader.Open(material.File(t, "texts/"+row[0]))
 		if err != nil {
 			t.Fatal(err)
 		}

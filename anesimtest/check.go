@@ -97,7 +97,7 @@ func CheckOptions(t TB, file string, tolerance float64, o anesim.Options, models
 	}
 }
 
-// updating is locked while a baseline is written.
+// updating guards the baselines that tests write.
 var updating sync.Mutex
 
 // readBaseline reads the baseline in the named file. With -anesim.update, the file may be missing,

@@ -13,27 +13,20 @@ import (
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower"
+	"anesim/vectors/material"
 )
-
-// shared is where the real programs stand beside the checkout.
-var shared = filepath.Join("..", "..", "shared", "programs")
 
 // realPrograms returns the real programs. If there are none, it writes a note to the log.
 func realPrograms(t testing.TB) []*loader.Program {
 	t.Helper()
-	files, _ := filepath.Glob(filepath.Join(shared, "*.hwx"))
-	texts, _ := filepath.Glob(filepath.Join(shared, "text", "*.bin"))
 	var list []*loader.Program
-	for _, f := range append(files, texts...) {
+	for _, f := range material.More(t, "programs/*.hwx", "programs/text/*.bin") {
 		p, err := loader.Open(f)
 		if err != nil {
 			t.Fatal(err)
 		}
 		p.Name = filepath.Base(f)
 		list = append(list, p)
-	}
-	if len(list) == 0 {
-		t.Logf("no real programs in %s", shared)
 	}
 	return list
 }
@@ -42,11 +35,7 @@ func realPrograms(t testing.TB) []*loader.Program {
 // missing.
 func realProgram(t testing.TB, name string) *loader.Program {
 	t.Helper()
-	files, _ := filepath.Glob(filepath.Join(shared, name))
-	if len(files) == 0 {
-		t.Skipf("no real program %s in %s", name, shared)
-	}
-	p, err := loader.Open(files[0])
+	p, err := loader.Open(material.File(t, "programs/"+name))
 	if err != nil {
 		t.Fatal(err)
 	}

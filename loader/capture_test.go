@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"anesim/hw/regs"
+	"anesim/vectors/material"
 )
 
 const captured = `# three registers of a capture
@@ -94,7 +95,7 @@ func TestNotCapture(t *testing.T) {
 			t.Errorf("the text of %s passes for something else", name)
 		}
 	}
-	for _, path := range reference(t, "text/*.bin") {
+	for _, path := range material.Files(t, "programs/text/*.bin") {
 		p, err := Open(path)
 		if err != nil || p.Form != FormText {
 			t.Errorf("%s: form %v, error %v", path, p, err)

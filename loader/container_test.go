@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"anesim/vectors/material"
 )
 
 // port is a row of the tables below.
@@ -62,8 +64,7 @@ func TestContainers(t *testing.T) {
 			row("image", Input, 77, 0x30004000, 0xc0, 5), row("probs@output", Output, 77, 0x30008000, 0xc0, 4)}},
 	} {
 		t.Run(tt.file, func(t *testing.T) {
-			reference(t, tt.file+".hwx")
-			p, err := Open(filepath.Join(shared, tt.file+".hwx"))
+			p, err := Open(material.File(t, "programs/"+tt.file+".hwx"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -140,9 +141,9 @@ func TestRoundTrip(t *testing.T) {
 		le.PutUint32(file[at["__const"]+segmentSize+48:], 1<<24) // the writer once sliced by it
 		check(t, "window", file)
 	})
-	for _, pattern := range []string{"*.hwx", "text/*.bin", "../oracles/*.text.bin"} {
+	for _, pattern := range []string{"programs/*.hwx", "programs/text/*.bin", "oracles/*.text.bin"} {
 		t.Run(pattern, func(t *testing.T) {
-			for _, path := range reference(t, pattern) {
+			for _, path := range material.Files(t, pattern) {
 				file, err := os.ReadFile(path)
 				if err != nil {
 					t.Fatal(err)
@@ -187,7 +188,7 @@ func TestRewrite(t *testing.T) {
 
 // TestTexts links every bare text in windows of its own.
 func TestTexts(t *testing.T) {
-	files := reference(t, "text/*.bin")
+	files := material.Files(t, "programs/text/*.bin")
 	tasks := 0
 	for _, path := range files {
 		p, err := Open(path)

@@ -1,9 +1,10 @@
 package loader
 
 import (
-	"path/filepath"
 	"slices"
 	"testing"
+
+	"anesim/vectors/material"
 )
 
 // TestDescribe holds the words to what real programs are known to compute.
@@ -33,9 +34,9 @@ func TestDescribe(t *testing.T) {
 			"source 1 less the first row of source 2, times its second row",
 		}},
 	} {
-		p, err := Open(filepath.Join(shared, tt.file))
+		p, err := Open(material.File(t, "programs/"+tt.file))
 		if err != nil {
-			t.Skipf("the reference programs are not beside the repository: %v", err)
+			t.Fatal(err)
 		}
 		var got []string
 		for d, err := range p.Describe() {

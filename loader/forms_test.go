@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"testing"
 
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/asm"
 	"anesim/loader/e5"
+	"anesim/vectors/material"
 )
 
 // randomProgram is a container of a random chain: registers with any bits in any records,
@@ -190,17 +190,7 @@ func dispatched(p *loader.Program) error {
 
 // TestRealForms takes the programs of the vendor's compiler through the same forms.
 func TestRealForms(t *testing.T) {
-	var files []string
-	for _, pattern := range []string{"programs/*.hwx", "programs/text/*.bin", "oracles/*.text.bin"} {
-		found, err := filepath.Glob(filepath.Join("..", "..", "shared", pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, found...)
-	}
-	if len(files) == 0 {
-		t.Skip("the reference programs are not beside the repository")
-	}
+	files := material.Files(t, "programs/*.hwx", "programs/text/*.bin", "oracles/*.text.bin")
 	anec := 0
 	for _, name := range files {
 		p, err := (&loader.Options{Inspect: true}).Open(name)

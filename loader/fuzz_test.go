@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
 	"anesim/hw/regs"
 	"anesim/loader/internal/cost"
+	"anesim/vectors/material"
 )
 
 // typed reports whether an error is one of the package's own kinds.
@@ -206,11 +206,7 @@ func TestMutations(t *testing.T) {
 		files = append(files, file)
 	}
 	files = append(files, anecExample(t, "conv"), anecExample(t, "concat"), firmwareExample(t, "identity", "add"))
-	real, _ := filepath.Glob(filepath.Join(shared, "*.hwx"))
-	if len(real) == 0 {
-		t.Log("the reference programs are not beside the repository: only our own are broken")
-	}
-	for _, path := range real {
+	for _, path := range material.More(t, "programs/*.hwx") {
 		file, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -3,28 +3,12 @@ package loader
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"anesim/vectors/material"
 )
-
-// shared is where the reference programs stand, beside the repository's root.
-const shared = "../../shared/programs"
-
-// reference lists the real programs that match; the test is skipped without them.
-func reference(t testing.TB, pattern string) []string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(shared, pattern))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(files) == 0 {
-		t.Skip("the reference programs are not beside the repository")
-	}
-	return files
-}
 
 // indexed is what index.json says of a program.
 type indexed struct {
@@ -49,12 +33,8 @@ type indexedTensor struct {
 // readIndex returns the index by program name.
 func readIndex(t testing.TB) map[string]indexed {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(shared, "index.json"))
-	if err != nil {
-		t.Skip("the reference programs are not beside the repository: ", err)
-	}
 	var index map[string]indexed
-	if err := json.Unmarshal(data, &index); err != nil {
+	if err := json.Unmarshal(material.Read(t, "programs/index.json"), &index); err != nil {
 		t.Fatal(err)
 	}
 	return index
@@ -66,7 +46,7 @@ func TestTextPlacement(t *testing.T) {
 	index := readIndex(t)
 	addresses, tensors := 0, 0
 	for name, want := range index {
-		p, err := Open(filepath.Join(shared, "text", name+".text.bin"))
+		p, err := Open(material.File(t, "programs/text/"+name+".text.bin"))
 		if err != nil {
 			t.Fatal(err)
 		}

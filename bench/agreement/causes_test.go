@@ -11,6 +11,7 @@ import (
 	"anesim/bench/reference"
 	"anesim/loader/network/onnx"
 	ox "anesim/loader/network/onnx/onnxtest"
+	"anesim/vectors/material"
 )
 
 // combinations are networks whose operators were once wrong in combination, although each is
@@ -218,11 +219,7 @@ func compareFile(t *testing.T, file []byte) {
 
 // TestSharedGraphs compares graphs with the values of onnxruntime, if they are available.
 func TestSharedGraphs(t *testing.T) {
-	dirs, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "graphs", "*", "net.onnx"))
-	if len(dirs) == 0 {
-		t.Skip("no ../shared/graphs beside the checkout: their values are not compared")
-	}
-	for _, file := range dirs {
+	for _, file := range material.Files(t, "graphs/*/net.onnx") {
 		dir := filepath.Dir(file)
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			data, err := os.ReadFile(file)

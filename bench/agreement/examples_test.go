@@ -13,6 +13,7 @@ import (
 	"anesim/loader/network"
 	"anesim/loader/network/list"
 	"anesim/loader/network/partition"
+	"anesim/vectors/material"
 )
 
 // examples are the networks among the command's examples.
@@ -29,13 +30,7 @@ func TestInMemory(t *testing.T) {
 	for _, name := range examples {
 		files = append(files, filepath.Join("..", "..", "tools", "anesim", "examples", name))
 	}
-	for _, pattern := range []string{"networks/*.yaml", "networks/*.mil", "networks/*.mlmodel", "networks/*.mlpackage", "graphs/*/net.onnx"} {
-		more, err := filepath.Glob(filepath.Join("..", "..", "..", "shared", pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, more...)
-	}
+	files = append(files, material.More(t, "networks/*.yaml", "networks/*.mil", "networks/*.mlmodel", "networks/*.mlpackage", "graphs/*/net.onnx")...)
 	for _, file := range files {
 		t.Run(filepath.Base(filepath.Dir(file))+"/"+filepath.Base(file), func(t *testing.T) {
 			n, err := network.Open(file, network.Options{})

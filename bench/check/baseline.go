@@ -44,7 +44,7 @@ type Entry struct {
 
 	Layered bool `json:"-"` // the entry has layers but no descriptors
 
-	// Values is set in a new entry whose outputs are to be compared. NoValues then lists the
+	// Values says that the outputs of a new entry are to be compared. NoValues then lists the
 	// outputs without values, and Why the reason. A baseline does not store them.
 	Values   bool     `json:"-"`
 	NoValues []string `json:"-"`
@@ -307,9 +307,9 @@ func Read(r io.Reader) (*Baseline, error) {
 	return &b, nil
 }
 
-// ReadToUpdate is like [Read] for a baseline that is to be written again. If another version of the
-// tool or of the constants made the entries, it leaves them out, because the header of the new file
-// would not match them. If r is nil, there is no such file yet and the baseline is empty.
+// ReadToUpdate reads a baseline, as [Read] does, that is to be written again. If another version of
+// the tool or of the constants made the entries, it leaves them out, because the header of the new
+// file would not match them. If r is nil, there is no such file yet and the baseline is empty.
 func ReadToUpdate(r io.Reader) (*Baseline, error) {
 	fresh := &Baseline{Header: report.NewHeader()}
 	if r == nil {

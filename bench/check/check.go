@@ -63,7 +63,7 @@ type Verdict struct {
 	// Uncompared says which values were not compared, and why, though the new entry or the
 	// baseline has some or should have them. It is "" if all were compared.
 	Uncompared string
-	// Unverified is set if values should have been compared and none were.
+	// Unverified says that values should have been compared and none were.
 	Unverified bool
 	// ModelChanged is set if the baseline was made by another version of this tool or with
 	// other constants, so costs may differ even for the same program.

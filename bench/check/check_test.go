@@ -16,6 +16,7 @@ import (
 	"anesim/bench/report"
 	"anesim/firmware"
 	"anesim/hw"
+	"anesim/vectors/material"
 )
 
 // entry runs a model with the options o and returns its baseline entry.
@@ -99,10 +100,9 @@ func TestCheckNamesTheRegister(t *testing.T) {
 
 // So is one of a real program of the vendor's compiler, with what its energy is made of.
 func TestCheckNamesTheRegisterOfARealProgram(t *testing.T) {
-	const file = "../shared/programs/gemm_64x64.hwx"
-	m, err := anesim.Open(file)
+	m, err := anesim.Open(material.File(t, "programs/gemm_64x64.hwx"))
 	if err != nil {
-		t.Skipf("no %s: the vendor's programs are not at hand", file)
+		t.Fatal(err)
 	}
 	b := baseline(t, entry(t, m, anesim.Options{}))
 	o, err := firmware.ParseOverride("Common.Cfg.ActiveNE=1")

@@ -13,6 +13,7 @@ import (
 	"anesim/loader/lower"
 	"anesim/loader/network/partition"
 	"anesim/loader/network/weights"
+	"anesim/vectors/material"
 )
 
 // findings returns the findings for the programs of a model as text, and the number of its
@@ -65,28 +66,18 @@ func programsOf(t *testing.T, m *anesim.Model) (programs []*loader.Program, err 
 
 // The vendor's programs have no finding: a rule that they break is wrong.
 func TestVendorPrograms(t *testing.T) {
-	shared := filepath.Join("..", "..", "..", "shared")
-	if _, err := os.Stat(shared); err != nil {
-		t.Skipf("the vendor's programs are not beside the repository: %v", err)
-	}
 	programs, descriptors := 0, 0
-	for _, pattern := range []string{"programs/*.hwx", "programs/text/*.text.bin", "texts/*.text.bin", "oracles/*.text.bin"} {
-		files, err := filepath.Glob(filepath.Join(shared, filepath.FromSlash(pattern)))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: no files, %v", pattern, err)
+	for _, file := range material.Files(t, "programs/*.hwx", "programs/text/*.text.bin", "texts/*.text.bin", "oracles/*.text.bin") {
+		m, err := anesim.Open(file)
+		if err != nil {
+			t.Fatal(err)
 		}
-		for _, file := range files {
-			m, err := anesim.Open(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			list, n := findings(t, filepath.Base(file), m)
-			for _, f := range list {
-				t.Error(f)
-			}
-			programs++
-			descriptors += n
+		list, n := findings(t, filepath.Base(file), m)
+		for _, f := range list {
+			t.Error(f)
 		}
+		programs++
+		descriptors += n
 	}
 	if programs < 170 || descriptors < 320 {
 		t.Errorf("%d programs of %d descriptors", programs, descriptors)

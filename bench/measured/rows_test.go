@@ -1,12 +1,11 @@
 package measured
 
 import (
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"anesim/vectors/material"
 )
 
 func TestRows(t *testing.T) {
@@ -36,12 +37,7 @@ func TestRows(t *testing.T) {
 // The built-in rows are those of the published collection, where it stands beside the
 // checkout. Names of machines and sources are shorter.
 func TestRowsAreThoseOfTheCollection(t *testing.T) {
-	f, err := os.Open(filepath.Join("..", "..", "..", "shared", "measured", "m1_public.csv"))
-	if err != nil {
-		t.Skip("the published measurements are not beside the repository: ", err)
-	}
-	defer f.Close()
-	want, err := ReadCSV(f)
+	want, err := ReadCSV(bytes.NewReader(material.Read(t, "measured/m1_public.csv")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,12 +56,7 @@ func TestRowsAreThoseOfTheCollection(t *testing.T) {
 
 // Rows of another collection, whose columns are its own, have its latencies.
 func TestRowsAreThoseOfTheNetworks(t *testing.T) {
-	f, err := os.Open(filepath.Join("..", "..", "..", "shared", "measured", "networks.csv"))
-	if err != nil {
-		t.Skip("the published measurements are not beside the repository: ", err)
-	}
-	defer f.Close()
-	records, err := csv.NewReader(f).ReadAll()
+	records, err := csv.NewReader(bytes.NewReader(material.Read(t, "measured/networks.csv"))).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}

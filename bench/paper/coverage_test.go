@@ -1,14 +1,15 @@
 package paper
 
 import (
+	"bytes"
 	"encoding/csv"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"anesim/vectors/material"
 )
 
 // What of the documents' rows with numbers the paper has no row of, by why.
@@ -76,12 +77,7 @@ func TestPaperCoversTheTable(t *testing.T) {
 			t.Errorf("row %d: the paper has no %q", id, part)
 		}
 	}
-	f, err := os.Open(filepath.Join("..", "shared", "spec", "coverage.csv"))
-	if err != nil {
-		t.Skip("the documents' table is not there: ", err)
-	}
-	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
+	rows, err := csv.NewReader(bytes.NewReader(material.Read(t, "spec/coverage.csv"))).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}

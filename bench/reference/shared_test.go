@@ -12,16 +12,12 @@ import (
 	"testing"
 
 	"anesim/loader/network/onnx"
+	"anesim/vectors/material"
 )
 
 // TestSharedGraphs compares small graphs with what onnxruntime computes in float32.
 func TestSharedGraphs(t *testing.T) {
-	shared := filepath.Join("..", "..", "..", "shared", "graphs")
-	files, _ := filepath.Glob(filepath.Join(shared, "*", "net.onnx"))
-	if len(files) == 0 {
-		t.Skipf("no graphs in %s", shared)
-	}
-	for _, file := range files {
+	for _, file := range material.Files(t, "graphs/*/net.onnx") {
 		dir := filepath.Dir(file)
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			data, err := os.ReadFile(file)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/csv"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,6 +20,7 @@ import (
 	"anesim/anesimtest/samples"
 	"anesim/bench/report"
 	"anesim/firmware/engine"
+	"anesim/vectors/material"
 )
 
 // A message is a decoded protocol-buffer message: numbers and bytes by field.
@@ -387,12 +387,7 @@ func TestTraceIsPerfettos(t *testing.T) {
 
 // The fields are those of Perfetto's whole description, where it is at hand.
 func TestTraceFieldsArePerfettos(t *testing.T) {
-	f, err := os.Open("../shared/formats/perfetto-fields.csv")
-	if err != nil {
-		t.Skip("no ../shared/formats/perfetto-fields.csv: Perfetto's field numbers are not at hand")
-	}
-	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
+	rows, err := csv.NewReader(bytes.NewReader(material.Read(t, "formats/perfetto-fields.csv"))).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}

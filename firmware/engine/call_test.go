@@ -14,6 +14,7 @@ import (
 	"anesim/hw/evidence"
 	"anesim/loader"
 	"anesim/loader/lower"
+	"anesim/vectors/material"
 )
 
 // ownPrograms returns programs of this project: the built-in examples, layers of one and of several
@@ -74,28 +75,22 @@ func eightBit(t *testing.T) *loader.Program {
 func realPrograms(t *testing.T) []*loader.Program {
 	t.Helper()
 	var list []*loader.Program
-	for _, pattern := range []string{"programs/*.hwx", "programs/text/*.text.bin", "oracles/*.text.bin", "texts/*.text.bin"} {
-		files, err := filepath.Glob(filepath.Join("..", "..", "..", "shared", filepath.FromSlash(pattern)))
+	for _, file := range material.More(t, "programs/*.hwx", "programs/text/*.text.bin", "oracles/*.text.bin", "texts/*.text.bin") {
+		f, err := os.Open(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, file := range files {
-			f, err := os.Open(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			info, err := f.Stat()
-			if err != nil {
-				t.Fatal(err)
-			}
-			p, err := loader.Read(filepath.Base(file), f, info.Size())
-			f.Close()
-			if err != nil {
-				t.Logf("%s: %v", file, err)
-				continue
-			}
-			list = append(list, p)
+		info, err := f.Stat()
+		if err != nil {
+			t.Fatal(err)
 		}
+		p, err := loader.Read(filepath.Base(file), f, info.Size())
+		f.Close()
+		if err != nil {
+			t.Logf("%s: %v", file, err)
+			continue
+		}
+		list = append(list, p)
 	}
 	return list
 }
@@ -188,9 +183,6 @@ func TestEveryWayOfCallingAgrees(t *testing.T) {
 	}
 	for i := 0; i < len(vendor); i += each {
 		programs = append(programs, vendor[i])
-	}
-	if len(programs) == own {
-		t.Log("../shared is not there: only this project's own programs are compared")
 	}
 	computed, faulted := 0, 0
 	for _, p := range programs {

@@ -19,6 +19,7 @@ import (
 	"anesim/firmware/driver"
 	"anesim/firmware/engine"
 	"anesim/hw/clock"
+	"anesim/vectors/material"
 )
 
 // Every program gives the same values, cycles and energy by way of broker, driver, ring and
@@ -26,7 +27,7 @@ import (
 func TestProgramsByWayOfTheDriver(t *testing.T) {
 	models := samples.Shared(t)
 	own := len(models)
-	for _, file := range sharedFiles() {
+	for _, file := range material.More(t, "programs/*.hwx", "programs/text/*.bin") {
 		m, err := anesim.Open(file)
 		if err != nil {
 			t.Fatal(err)

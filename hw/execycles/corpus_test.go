@@ -3,10 +3,6 @@ package execycles_test
 import (
 	"bytes"
 	"encoding/csv"
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,22 +10,8 @@ import (
 
 	"anesim/hw/execycles"
 	"anesim/hw/regs"
+	"anesim/vectors/material"
 )
-
-// reference is the directory next to the repository that has files of other projects.
-const reference = "../../../shared"
-
-func referenceFile(t testing.TB, name string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(reference, name))
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("%s is not beside the repository", name)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
 
 // A storedText is a bare text of a corpus.
 type storedText struct {
@@ -41,7 +23,7 @@ type storedText struct {
 // readTexts lists the texts of a corpus. Those of manifests that name no target are of h13.
 func readTexts(t testing.TB, corpus string) (list []storedText) {
 	t.Helper()
-	rows, err := csv.NewReader(bytes.NewReader(referenceFile(t, corpus+"/MANIFEST.csv"))).ReadAll()
+	rows, err := csv.NewReader(bytes.NewReader(material.Read(t, corpus+"/MANIFEST.csv"))).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +62,7 @@ func TestStoredExeCycles(t *testing.T) {
 				bars[i] = uint64(i+1) << 30
 			}
 			var chain execycles.Chain
-			s := regs.Stream{Text: referenceFile(t, text.name), FirstWords: text.firstWords, BARs: bars}
+			s := regs.Stream{Text: material.Read(t, text.name), FirstWords: text.firstWords, BARs: bars}
 			for task, err := range s.Tasks(new(regs.File)) {
 				if err != nil {
 					t.Fatalf("%s: %v", text.name, err)

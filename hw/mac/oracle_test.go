@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/x448/float16"
+
+	"anesim/vectors/material"
 )
 
 // oracles are the real tables of the vendor's compiler behind the texts of
@@ -55,23 +55,16 @@ func made(a Activation) func() (*Table, error) {
 	return func() (*Table, error) { return TableOf(a), nil }
 }
 
-// realConstants are 128 bytes of the constants of a program in ../shared, which
+// realConstants are 128 bytes of the constants of a program of the vendor's compiler, which
 // start at the next multiple of 64 after the text.
 func realConstants(t *testing.T, program string, at int) *Table {
 	t.Helper()
 	if program == "luts" {
 		return realTable(t, []Activation{Sigmoid, Tanh, GELU, SiLU, Exp, Sqrt, Rsqrt}[at])
 	}
-	name := filepath.Join("..", "..", "..", "shared", "oracles", "eiln_"+program+"_1600x2560")
-	text, err := os.Stat(name + ".text.bin")
-	if err != nil {
-		t.Skip("the real programs are not here: ", err)
-	}
-	b, err := os.ReadFile(name + ".const.bin")
-	if err != nil {
-		t.Skip("the real programs are not here: ", err)
-	}
-	b = b[-text.Size()&63:][at:][:TableBytes]
+	name := "oracles/eiln_" + program + "_1600x2560"
+	text, b := material.Read(t, name+".text.bin"), material.Read(t, name+".const.bin")
+	b = b[-len(text)&63:][at:][:TableBytes]
 	table, err := ParseTable(b)
 	if err != nil {
 		t.Fatal(err)

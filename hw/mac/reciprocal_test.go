@@ -4,21 +4,18 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/x448/float16"
+
+	"anesim/vectors/material"
 )
 
 // The constants of the compiler's softmax are the exponential table and then ours for
 // the reciprocal: the hash of its section is known, its bytes are not at hand.
 func TestReciprocalTableIsTheCompilers(t *testing.T) {
 	const section = "3194eee529266bc79197bb4db1d299cbb6a1cfa63984024fbfd8f72b078dbdbf"
-	exp, err := os.ReadFile(filepath.Join("..", "..", "..", "shared", "luts", "exp.lut.bin"))
-	if err != nil {
-		t.Skipf("no real tables: %v", err)
-	}
+	exp := material.Read(t, "luts/exp.lut.bin")
 	table := TableOf(Reciprocal)
 	b := table.Encode()
 	sum := sha256.Sum256(append(exp, b[:]...))

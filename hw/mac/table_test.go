@@ -6,14 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/x448/float16"
+
+	"anesim/vectors/material"
 )
 
 func ExampleActivation_Deviation() {
@@ -47,10 +47,7 @@ func ExampleFitTable() {
 // project.
 func realTable(t *testing.T, a Activation) *Table {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "..", "..", "shared", "luts", a.String()+".lut.bin"))
-	if err != nil {
-		t.Skip("the tables of real programs are not here: ", err)
-	}
+	b := material.Read(t, "luts/"+a.String()+".lut.bin")
 	table, err := ParseTable(b)
 	if err != nil {
 		t.Fatal(err)

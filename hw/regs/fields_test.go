@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"anesim/hw/regs"
+	"anesim/vectors/material"
 )
 
 // wordOf is the Go value that holds a register: of a group, or of the header.
@@ -194,7 +195,7 @@ func TestLookup(t *testing.T) {
 // The reference lists every register with its fields; the table may know more fields,
 // by inference, and nothing else.
 func TestTableAgainstReference(t *testing.T) {
-	rows, err := csv.NewReader(bytes.NewReader(referenceFile(t, "spec/registers-h13.csv"))).ReadAll()
+	rows, err := csv.NewReader(bytes.NewReader(material.Read(t, "spec/registers-h13.csv"))).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}

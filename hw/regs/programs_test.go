@@ -4,32 +4,15 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/csv"
-	"errors"
-	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"anesim/hw/regs"
+	"anesim/vectors/material"
 )
-
-// reference is the directory next to the repository that has files of other projects.
-const reference = "../../../shared"
-
-func referenceFile(t testing.TB, name string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(reference, name))
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("%s is not beside the repository", name)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
 
 // A program is the text of a real program.
 type program struct {
@@ -42,14 +25,14 @@ type program struct {
 // programs reads every real program the manifest lists, or skips the test.
 func programs(t testing.TB) []program {
 	t.Helper()
-	rows, err := csv.NewReader(bytes.NewReader(referenceFile(t, "programs/MANIFEST.csv"))).ReadAll()
+	rows, err := csv.NewReader(bytes.NewReader(material.Read(t, "programs/MANIFEST.csv"))).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out []program
 	for _, row := range rows[1:] {
 		base, _, _ := strings.Cut(filepath.Base(row[0]), ".")
-		p := program{name: base, text: referenceFile(t, "programs/"+row[0])}
+		p := program{name: base, text: material.Read(t, "programs/"+row[0])}
 		if row[1] == "container" {
 			p.container = true
 			p.text, p.firstWords = containerText(t, p.name, p.text)

@@ -4,14 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"anesim/hw/regs"
+	"anesim/vectors/material"
 )
-
-const programs = "../../../shared/programs"
 
 // A section is the entry of a constant section in the programs' index.
 type section struct {
@@ -22,10 +19,7 @@ type section struct {
 // sections reads the index next to the repository. It skips the test if there is none.
 func sections(t *testing.T) map[string]section {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(programs, "index.json"))
-	if err != nil {
-		t.Skipf("no real programs: %v", err)
-	}
+	b := material.Read(t, "programs/index.json")
 	var index map[string]struct {
 		Section section `json:"constant_section"`
 	}
@@ -42,10 +36,7 @@ func sections(t *testing.T) map[string]section {
 // tasks reads the descriptors of a real program.
 func tasks(t *testing.T, name string) []*regs.Task {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(programs, "text", name+".text.bin"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := material.Read(t, "programs/text/"+name+".text.bin")
 	s := regs.Stream{Text: b}
 	for i := range s.BARs {
 		s.BARs[i] = 1 << 30

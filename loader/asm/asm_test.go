@@ -15,6 +15,7 @@ import (
 	"anesim/loader/internal/cost"
 	"anesim/loader/internal/rules"
 	"anesim/loader/lower"
+	"anesim/vectors/material"
 )
 
 // programs are the files whose text is taken apart: our own, and those of the vendor's
@@ -34,23 +35,12 @@ func programs(t *testing.T) map[string][]byte {
 		}
 		files[name+" text"] = p.Text
 	}
-	shared := filepath.Join("..", "..", "..", "shared")
-	n := len(files)
-	for _, pattern := range []string{"programs/*.hwx", "programs/text/*.bin", "oracles/*.text.bin"} {
-		found, err := filepath.Glob(filepath.Join(shared, pattern))
+	for _, name := range material.More(t, "programs/*.hwx", "programs/text/*.bin", "oracles/*.text.bin") {
+		b, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range found {
-			b, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			files[filepath.Base(name)] = b
-		}
-	}
-	if len(files) == n {
-		t.Log("the reference programs are not beside the repository: only our own are taken apart")
+		files[filepath.Base(name)] = b
 	}
 	return files
 }

@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,6 +19,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/join"
+	"anesim/vectors/material"
 )
 
 // A ChainNet is a network of rows in the making. Weights are random where r is not nil,
@@ -278,12 +278,7 @@ const chainTable = "testdata/chains.md"
 // TestChains compares the chains of layers whose facts are known with the compiler's, and
 // keeps the table of how each stands.
 func TestChains(t *testing.T) {
-	file, err := os.Open(filepath.Join(shared, "oracles/chain_facts.csv"))
-	if err != nil {
-		t.Skip("the facts of the compiler's chains are not beside the repository")
-	}
-	defer file.Close()
-	rows, err := csv.NewReader(file).ReadAll()
+	rows, err := csv.NewReader(bytes.NewReader(material.Read(t, "oracles/chain_facts.csv"))).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -359,10 +354,7 @@ scratch sizes, and %d of the %d texts at hand are identical.
 // chainText says in which words a chain's text is not the compiler's.
 func chainText(t *testing.T, name string, j *join.Joined) string {
 	t.Helper()
-	want, err := os.ReadFile(filepath.Join(shared, "oracles", name+".text.bin"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := material.Read(t, "oracles/"+name+".text.bin")
 	got := regs.EncodeChain(j.Builder.Chain)
 	if bytes.Equal(got, want) {
 		return "identical"
@@ -378,9 +370,7 @@ func chainText(t *testing.T, name string, j *join.Joined) string {
 // x + gelu(x) on channels keeps x in the L2 behind the table's result.
 func TestResidualText(t *testing.T) {
 	const name = "env_chain_residual_gelu_1x64x8x8"
-	if _, err := os.Stat(filepath.Join(shared, "oracles", name+".text.bin")); err != nil {
-		t.Skip("the compiler's chains are not beside the repository")
-	}
+	material.File(t, "oracles/"+name+".text.bin")
 	b := NewChain(t, nil)
 	x := b.Input("x", layer.Shape{N: 1, C: 64, H: 8, W: 8})
 	b.Net.Outputs = []string{b.Sum(x, b.Apply(layer.GELU, x))}

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/json"
@@ -19,10 +20,8 @@ import (
 	"anesim/hw/mac"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/vectors/material"
 )
-
-// shared is the reference beside the repository.
-const shared = "../../../shared"
 
 // An example is a real program and the layer its name states.
 type example struct {
@@ -56,21 +55,14 @@ func examples(t *testing.T) []example {
 	for _, corpus := range [...]string{"programs", "oracles", "texts"} {
 		list = append(list, corpusOf(t, corpus)...)
 	}
-	if len(list) == 0 {
-		t.Skip("the real programs are not beside the repository")
-	}
 	return list
 }
 
 // corpusOf reads the texts that the manifest of a corpus lists.
 func corpusOf(t *testing.T, corpus string) []example {
 	t.Helper()
-	f, err := os.Open(filepath.Join(shared, corpus, "MANIFEST.csv"))
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
+	dir := material.File(t, corpus)
+	rows, err := csv.NewReader(bytes.NewReader(material.Read(t, corpus+"/MANIFEST.csv"))).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +71,7 @@ func corpusOf(t *testing.T, corpus string) []example {
 		column[name] = i
 	}
 	index := map[string]*facts{}
-	if raw, err := os.ReadFile(filepath.Join(shared, corpus, "index.json")); err == nil {
+	if raw, err := os.ReadFile(filepath.Join(dir, "index.json")); err == nil {
 		if err := json.Unmarshal(raw, &index); err != nil {
 			t.Fatal(err)
 		}
@@ -96,12 +88,10 @@ func corpusOf(t *testing.T, corpus string) []example {
 		if i, ok := column["family"]; ok {
 			e.family = row[i]
 		}
-		if e.text, err = os.ReadFile(filepath.Join(shared, corpus, file)); err != nil {
-			t.Fatal(err)
-		}
+		e.text = material.Read(t, corpus+"/"+file)
 		e.facts = index[e.name]
 		// Constants begin at the first multiple of 64 behind the text.
-		name := filepath.Join(shared, corpus, e.name+".const.bin")
+		name := filepath.Join(dir, e.name+".const.bin")
 		if b, err := os.ReadFile(name); err == nil && len(b) > -len(e.text)&63 {
 			e.facts = &facts{}
 			e.facts.Section.SHA256 = fmt.Sprintf("%x", sha256.Sum256(b[-len(e.text)&63:]))
@@ -280,12 +270,7 @@ func operation(t *testing.T, word string) layer.Op {
 
 func table(t *testing.T, name string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(shared, "luts", name+".lut.bin"))
-
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return material.Read(t, "luts/"+name+".lut.bin")
 }
 
 // fitted is a table as the model fits it; the reciprocal's is the compiler's, by the
@@ -384,14 +369,7 @@ func describeLarge(t *testing.T, name string) (layer.Layer, layer.Weights) {
 func describeLargeValues(t *testing.T, name string) (layer.Layer, layer.Weights) {
 	word := strings.Split(name, "_")[1]
 	in := layer.Shape{N: 1, C: 1, H: 2560, W: 1600}
-	section, err := os.ReadFile(filepath.Join(shared, "oracles", name+".const.bin"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(shared, "oracles", name+".text.bin"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	section, text := material.Read(t, "oracles/"+name+".const.bin"), material.Read(t, "oracles/"+name+".text.bin")
 	section = section[-len(text)&63:] // constants begin at a multiple of 64
 	switch word {
 	case "add", "mul", "max", "square", "abs":

@@ -3,8 +3,6 @@ package lower
 import (
 	"bytes"
 	"encoding/binary"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -14,6 +12,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/lower/chain"
+	"anesim/vectors/material"
 )
 
 // TestIdentityFacts holds the identity layer to the format document's tables.
@@ -165,10 +164,7 @@ func TestIdentityFacts(t *testing.T) {
 // the identity layer's code. Only the words the identity layer is known to have
 // otherwise may differ.
 func TestIdentityPattern(t *testing.T) {
-	want, err := os.ReadFile(filepath.Join("..", "..", "..", "shared", "programs", "text", "matvec_m1_k256_n256.text.bin"))
-	if err != nil {
-		t.Skip("no reference program: ", err)
-	}
+	want := material.Read(t, "programs/text/matvec_m1_k256_n256.text.bin")
 	tasks, _ := lowerIdentityProduct(256)
 	got := regs.EncodeChain(chain.Finish(tasks, execycles.H13))
 	type word struct{ off, want, got uint32 }

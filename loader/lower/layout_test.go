@@ -1,9 +1,8 @@
 package lower
 
 import (
+	"bytes"
 	"encoding/csv"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,17 +12,13 @@ import (
 	"anesim/loader/lower/coeff"
 	"anesim/loader/lower/family"
 	"anesim/loader/lower/task"
+	"anesim/vectors/material"
 )
 
 // layoutRows reads a table of layout words, its first line without the mark of a comment.
 func layoutRows(t *testing.T, name string) []map[string]string {
 	t.Helper()
-	f, err := os.Open(filepath.Join(shared, "oracles", name))
-	if err != nil {
-		t.Skip("the tables of layout words are not beside the repository")
-	}
-	defer f.Close()
-	r := csv.NewReader(f)
+	r := csv.NewReader(bytes.NewReader(material.Read(t, "oracles/"+name)))
 	r.FieldsPerRecord = -1
 	rows, err := r.ReadAll()
 	if err != nil {

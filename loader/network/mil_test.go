@@ -16,6 +16,7 @@ import (
 	"anesim/loader/network/mil"
 	"anesim/loader/network/onnx"
 	"anesim/loader/network/partition"
+	"anesim/vectors/material"
 )
 
 // small is a network of what packages hold: weights in a file and here, batch
@@ -180,11 +181,7 @@ func TestSharedNetworks(t *testing.T) {
 		file            string
 		nodes, unshaped int
 	}{{"add.mil", 1, 0}, {"tiny_mobilenet.mlpackage", 13, 0}, {"yolo_structure_only.mlmodel", 177, 0}} {
-		path := filepath.Join("..", "..", "..", "shared", "networks", tc.file)
-		if _, err := os.Stat(path); err != nil {
-			t.Skipf("the reference networks are not beside the repository: %v", err)
-		}
-		n, err := Open(path, Options{})
+		n, err := Open(material.File(t, "networks/"+tc.file), Options{})
 		if err != nil {
 			t.Errorf("%s: %v", tc.file, err)
 			continue

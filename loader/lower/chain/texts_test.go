@@ -1,13 +1,15 @@
 package chain
 
 import (
+	"bytes"
 	"encoding/csv"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"anesim/vectors/material"
 )
 
 // A text is the text section of a compiled program.
@@ -17,18 +19,12 @@ type text struct {
 	firstWords int // of its first descriptor, 0 where the manifest has none
 }
 
-// realTexts reads all text sections in the shared folder, or skips the test if there are none.
+// realTexts reads all text sections of the reference material.
 func realTexts(t *testing.T) []text {
 	t.Helper()
 	var list []text
 	for _, corpus := range [...]string{"programs", "oracles"} {
-		dir := filepath.Join("..", "..", "..", "..", "shared", corpus)
-		f, err := os.Open(filepath.Join(dir, "MANIFEST.csv"))
-		if err != nil {
-			continue
-		}
-		defer f.Close()
-		rows, err := csv.NewReader(f).ReadAll()
+		rows, err := csv.NewReader(bytes.NewReader(material.Read(t, corpus+"/MANIFEST.csv"))).ReadAll()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,14 +37,9 @@ func realTexts(t *testing.T) []text {
 			if first >= 0 {
 				e.firstWords, _ = strconv.Atoi(row[first])
 			}
-			if e.text, err = os.ReadFile(filepath.Join(dir, row[file])); err != nil {
-				t.Fatal(err)
-			}
+			e.text = material.Read(t, corpus+"/"+row[file])
 			list = append(list, e)
 		}
-	}
-	if len(list) == 0 {
-		t.Skip("the real programs are not beside the repository")
 	}
 	slices.SortFunc(list, func(a, b text) int { return strings.Compare(a.name, b.name) })
 	return list

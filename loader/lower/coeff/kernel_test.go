@@ -3,7 +3,6 @@ package coeff
 import (
 	"bytes"
 	"encoding/binary"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -12,6 +11,7 @@ import (
 	"anesim/hw/lanes"
 	"anesim/loader"
 	"anesim/loader/layer"
+	"anesim/vectors/material"
 )
 
 // newNumberedWeights returns n channels of k taps, whose fp16 bits count from 1.
@@ -119,10 +119,13 @@ func TestPackSmall(t *testing.T) {
 				t.Errorf("%s: lane %d begins with %#x, want %#x", name, c, got, want)
 			}
 		}
-		p, err := loader.Open(filepath.Join("..", "..", "..", "shared", "programs", name+".hwx"))
-		if err != nil {
-			t.Logf("%s: not held to the compiler's bytes: %v", name, err)
+		files := material.More(t, "programs/"+name+".hwx")
+		if len(files) == 0 {
 			continue
+		}
+		p, err := loader.Open(files[0])
+		if err != nil {
+			t.Fatal(err)
 		}
 		s, _ := p.Segment("__TEXT", "__const")
 		if !bytes.Equal(k.Data, s.Data) {

@@ -88,7 +88,7 @@ func (r *Report) newRowsTable() pageTable {
 	return t
 }
 
-// Suffixes of the names of the figures beside a Markdown file.
+// Suffixes of the names of the figures of a Markdown file.
 const (
 	timesSuffix  = "-times.svg"
 	errorsSuffix = "-errors.svg"

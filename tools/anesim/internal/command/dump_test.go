@@ -19,6 +19,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/lower"
+	"anesim/vectors/material"
 )
 
 var updateGolden = flag.Bool("update", false, "write the golden files")
@@ -89,22 +90,10 @@ func TestDumpExamples(t *testing.T) {
 	}
 }
 
-// TestDumpReal dumps the reference programs, if they are in the directory next to the repository.
+// TestDumpReal dumps the programs of the reference material.
 func TestDumpReal(t *testing.T) {
 	t.Parallel()
-	const shared = "../../../../../shared/programs"
-	var files []string
-	for _, pattern := range []string{"*.hwx", "text/*.bin"} {
-		found, err := filepath.Glob(filepath.Join(shared, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, found...)
-	}
-	if len(files) == 0 {
-		t.Skip("the reference programs are not beside the repository")
-	}
-	for _, f := range files {
+	for _, f := range material.Files(t, "programs/*.hwx", "programs/text/*.bin") {
 		checkDump(t, f)
 	}
 }
