@@ -23,6 +23,7 @@ import (
 	"anesim/bench/report"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
+	"anesim/tools/anesim/internal/interrupt"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/usage"
@@ -192,7 +193,7 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 	var verdicts []check.Verdict
 	var entries []check.Entry
 	var linted []jsonLintedProgram
-	ctx, stop := flags.Interruptible()
+	ctx, stop := interrupt.Context()
 	defer stop()
 	for _, x := range models {
 		res, err := x.runModel(ctx, o)

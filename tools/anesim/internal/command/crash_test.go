@@ -160,7 +160,7 @@ func TestStoppedProcessLeavesWholeFiles(t *testing.T) {
 							t.Fatal(err)
 						}
 					}
-					signal := [...]os.Signal{syscall.SIGKILL, os.Interrupt}[i%2]
+					signal := [...]os.Signal{syscall.SIGKILL, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}[i%4]
 					wait := written(t, dir, 2*took)
 					if i%4 >= 2 || old != nil {
 						wait = func() { time.Sleep(took * time.Duration(i+1) / time.Duration(tries)) }
@@ -172,11 +172,26 @@ func TestStoppedProcessLeavesWholeFiles(t *testing.T) {
 					default:
 						t.Fatalf("%v after %d of %d: %d bytes of %d, %v", signal, i+1, tries, len(got), len(want), err)
 					}
-					os.Remove(file)
+					if list := hiddenFiles(t, dir); len(list) > 0 && signal != syscall.SIGKILL {
+						t.Errorf("%v after %d of %d leaves %q", signal, i+1, tries, list)
+					}
+					for _, name := range append(hiddenFiles(t, dir), file) {
+						os.Remove(name)
+					}
 				}
 			}
 		})
 	}
+}
+
+// hiddenFiles returns the names of the temporary files in a directory.
+func hiddenFiles(t *testing.T, dir string) []string {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(dir, ".*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
 }
 
 // On a full disk a command fails and says so; the file that was there stays, and nothing

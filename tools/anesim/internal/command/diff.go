@@ -14,6 +14,7 @@ import (
 	"anesim/bench/report"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
+	"anesim/tools/anesim/internal/interrupt"
 	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/view"
 )
@@ -87,7 +88,7 @@ func (f *diffFlags) readSide(c *cobra.Command, file string, files []string) (s s
 	if err != nil {
 		return s, err
 	}
-	ctx, stop := flags.Interruptible()
+	ctx, stop := interrupt.Context()
 	defer stop()
 	if _, err := m.Programs(ctx, o); err != nil { // keeps their weights for the run
 		return s, input.ModelError(m, err)

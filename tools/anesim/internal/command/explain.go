@@ -10,6 +10,7 @@ import (
 	"anesim/bench/report"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
+	"anesim/tools/anesim/internal/interrupt"
 	"anesim/tools/anesim/internal/text"
 	"anesim/tools/anesim/internal/usage"
 )
@@ -98,7 +99,7 @@ func (f *explainFlags) run(c *cobra.Command, args []string) error {
 		}
 	}
 	how.Flags = append(how.Flags, f.Dims.Flags()...)
-	ctx, stop := flags.Interruptible()
+	ctx, stop := interrupt.Context()
 	defer stop()
 	doc, err := explain.Explain(ctx, m, o, how)
 	if err != nil {

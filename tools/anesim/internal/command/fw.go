@@ -16,6 +16,7 @@ import (
 	"anesim/firmware/traffic"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
+	"anesim/tools/anesim/internal/interrupt"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/usage"
@@ -101,7 +102,7 @@ func playScript(c *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := flags.Interruptible()
+	ctx, stop := interrupt.Context()
 	defer stop()
 	stdout := bufio.NewWriter(c.OutOrStdout())
 	out := terminal.NewWrapper(stdout, terminal.Width(c.OutOrStdout()))

@@ -8,6 +8,7 @@ import (
 	"anesim"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
+	"anesim/tools/anesim/internal/interrupt"
 	"anesim/tools/anesim/internal/outfile"
 )
 
@@ -56,7 +57,7 @@ size. A layer whose descriptors are not linear in the size is refused.
 }
 
 func (f *layerFlags) run(c *cobra.Command, words []string) error {
-	ctx, stop := flags.Interruptible()
+	ctx, stop := interrupt.Context()
 	defer stop()
 	var m *anesim.Model
 	var parameters []byte // text of the file beside the program

@@ -16,6 +16,7 @@ import (
 	"anesim/loader"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
+	"anesim/tools/anesim/internal/interrupt"
 	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/usage"
 )
@@ -95,7 +96,7 @@ func (f *lintFlags) run(c *cobra.Command, files []string) error {
 	if len(files)+len(f.layers) == 0 {
 		return usage.Errorf("missing models; want programs, networks, or layers with --layer")
 	}
-	ctx, stop := flags.Interruptible()
+	ctx, stop := interrupt.Context()
 	defer stop()
 	doc := jsonLint{Header: report.NewHeader(), Programs: []jsonLintedProgram{}}
 	add := func(name string, m *anesim.Model, err error) error {

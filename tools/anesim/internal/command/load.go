@@ -14,6 +14,7 @@ import (
 	"anesim/hw/chip"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
+	"anesim/tools/anesim/internal/interrupt"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/page"
 	"anesim/tools/anesim/internal/text"
@@ -96,7 +97,7 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 	if s_.Events = f.events; f.Record != "" {
 		s_.Events = traffic.MaxEvents
 	}
-	ctx, stop := flags.Interruptible()
+	ctx, stop := interrupt.Context()
 	defer stop()
 	l, err := scripts.RunClients(ctx, s_, func(c *traffic.ScriptClient) (*anesim.Model, error) { return f.openModel(file, c) })
 	if err != nil {

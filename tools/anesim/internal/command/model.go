@@ -19,6 +19,7 @@ import (
 	"anesim/loader/network"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
+	"anesim/tools/anesim/internal/interrupt"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/output"
 	"anesim/tools/anesim/internal/terminal"
@@ -166,7 +167,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 			return input.InFile(file, err)
 		}
 	}
-	ctx, stop := flags.Interruptible()
+	ctx, stop := interrupt.Context()
 	defer stop()
 	bar := terminal.NewMeter(c.ErrOrStderr())
 	defer bar.End()

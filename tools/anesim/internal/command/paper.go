@@ -11,7 +11,7 @@ import (
 	"anesim/bench/paper"
 	"anesim/bench/report"
 	"anesim/hw/spelling"
-	"anesim/tools/anesim/internal/flags"
+	"anesim/tools/anesim/internal/interrupt"
 	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/usage"
 )
@@ -53,7 +53,7 @@ that do not agree.`,
   anesim paper --differs
   anesim paper --json`,
 		RunE: func(c *cobra.Command, areas []string) error {
-			ctx, stop := flags.Interruptible()
+			ctx, stop := interrupt.Context()
 			defer stop()
 			d, err := paper.Compare(ctx)
 			if err != nil {

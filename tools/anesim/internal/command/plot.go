@@ -18,6 +18,7 @@ import (
 	"anesim/tools/anesim/internal/accuracy"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
+	"anesim/tools/anesim/internal/interrupt"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/picture"
 	"anesim/tools/anesim/internal/usage"
@@ -162,7 +163,7 @@ func (f *plotFlags) readReport(c *cobra.Command, file string) (*view.Report, err
 	if err := f.plan.Read(m.Files()...); err != nil {
 		return nil, err
 	}
-	ctx, stop := flags.Interruptible()
+	ctx, stop := interrupt.Context()
 	defer stop()
 	return runModelForReport(ctx, m, o)
 }

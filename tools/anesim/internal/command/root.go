@@ -13,6 +13,7 @@ import (
 	"anesim"
 	"anesim/bench/report"
 	"anesim/bench/sweep"
+	"anesim/tools/anesim/internal/interrupt"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/sweepcommand"
 	"anesim/tools/anesim/internal/usage"
@@ -23,9 +24,7 @@ const (
 	exitDone   = 0
 	exitFailed = 1
 	exitUsage  = 2
-
-	exitInterrupted = 130 // as in shells: 128 plus the number of the signal
-)
+) // and those of package interrupt
 
 // softMemory is the size in bytes from which garbage is collected more often, so that no small
 // input takes 2 GB. Values of 53,248 descriptors need 0.8 GB at a time, but take 2.4 GB if the heap
@@ -37,6 +36,10 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 { // the user did not set GOMEMLIMIT
 		debug.SetMemoryLimit(softMemory)
 	}
+	interrupt.Watch(func() {
+		printError(stderr, errors.New("interrupted"))
+		outfile.RemoveIncomplete()
+	})
 	root := Root(stdout, args...)
 	root.SetArgs(args)
 	root.SetErr(stderr)
@@ -58,7 +61,7 @@ func reportError(stderr io.Writer, err error) int {
 		return exitDone
 	case errors.Is(err, context.Canceled):
 		printError(stderr, errors.New("interrupted"))
-		return exitInterrupted
+		return interrupt.Status()
 	}
 	printError(stderr, err)
 	if errors.As(err, &u) || errors.As(err, new(*sweep.ArgumentError)) || errors.As(err, new(*outfile.ClashError)) {

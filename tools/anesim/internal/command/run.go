@@ -15,6 +15,7 @@ import (
 	"anesim/hw"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
+	"anesim/tools/anesim/internal/interrupt"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/output"
 	"anesim/tools/anesim/internal/terminal"
@@ -155,7 +156,7 @@ type printing struct {
 
 // run executes a program or a layer and prints the report.
 func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Options, how printing) error {
-	ctx, stop := flags.Interruptible()
+	ctx, stop := interrupt.Context()
 	defer stop()
 	if err := f.planOutputs(m); err != nil {
 		return err

@@ -2,9 +2,6 @@ package flags
 
 import (
 	"cmp"
-	"context"
-	"os"
-	"os/signal"
 	"strings"
 	"time"
 
@@ -194,10 +191,4 @@ func (f *Run) readInputs(o *anesim.Options) error {
 		}
 	}
 	return nil
-}
-
-// Interruptible returns a context that is cancelled by an interrupt signal. The caller must call
-// the returned function when the context is no longer needed.
-func Interruptible() (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(context.Background(), os.Interrupt)
 }

@@ -70,7 +70,7 @@ func Create(name string) (*File, error) {
 	removeAbandonedFiles(dir, base)
 	for i := range 10000 {
 		temp := filepath.Join(dir, fmt.Sprintf(".%s.%d-%d", base, os.Getpid(), i))
-		file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, f.mode)
+		file, err := createIncomplete(temp, f.mode)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
@@ -129,9 +129,10 @@ func (f *File) Commit() error {
 		return nil
 	}
 	if err := os.Rename(f.file.Name(), f.name); err != nil {
-		os.Remove(f.file.Name())
+		removeIncomplete(f.file.Name())
 		return f.renameInError(err)
 	}
+	forgetIncomplete(f.file.Name())
 	// Flush the directory, so that the rename survives a crash. Errors are ignored, since
 	// some file systems cannot flush a directory.
 	if dir, e := os.Open(filepath.Dir(f.name)); e == nil {
@@ -166,7 +167,7 @@ func (f *File) Abort() {
 	f.done = true
 	f.file.Close()
 	if !f.special {
-		os.Remove(f.file.Name())
+		removeIncomplete(f.file.Name())
 	}
 }
 

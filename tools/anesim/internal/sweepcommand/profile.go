@@ -7,7 +7,7 @@ import (
 	"anesim"
 	"anesim/bench/report"
 	"anesim/bench/sweep"
-	"anesim/tools/anesim/internal/flags"
+	"anesim/tools/anesim/internal/interrupt"
 	"anesim/tools/anesim/internal/outfile"
 )
 
@@ -20,7 +20,7 @@ func (f *sweepFlags) writePointProfiles(s *sweep.Sweep, part sweep.Shard) error 
 	if f.Pprof == "" && f.Trace == "" {
 		return nil
 	}
-	ctx, stop := flags.Interruptible()
+	ctx, stop := interrupt.Context()
 	defer stop()
 	total, err := s.Points()
 	if err != nil {
