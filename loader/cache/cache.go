@@ -144,8 +144,14 @@ func (c *Cache) Do(k *Key, use func([]byte) error, make func() ([]byte, error)) 
 	id := k.Identifier()
 	e := Entry{Outcome: Made, Path: c.Path(k), Key: id}
 	if c.Mode != ForceRecompilation {
-		data, err := os.ReadFile(e.Path)
+		data, err := readEntryFile(e.Path, id)
+		var damage *FormatError
 		switch {
+		case errors.As(err, &damage):
+			if c.Mode == ForceFetch {
+				return e, &MissError{e.Path, err.Error()}
+			}
+			e.Outcome, e.Why = Remade, err.Error()
 		case errors.Is(err, fs.ErrNotExist):
 			if c.Mode == ForceFetch {
 				return e, &MissError{Path: e.Path}

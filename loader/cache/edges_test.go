@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -39,6 +40,40 @@ func TestSizesInReasons(t *testing.T) {
 	}
 }
 
+// An entry that is no regular file, or a huge one of something else, is replaced without waiting for
+// it or reading it.
+func TestEntryIsNoFile(t *testing.T) {
+	for name, put := range map[string]func(path string) error{
+		"pipe":      func(path string) error { return exec.Command("mkfifo", path).Run() },
+		"device":    func(path string) error { return os.Symlink("/dev/zero", path) },
+		"huge file": func(path string) error { return errors.Join(os.WriteFile(path, nil, 0o666), os.Truncate(path, 1<<40)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &cache.Cache{Dir: t.TempDir(), Build: "b"}
+			path := c.Path(key())
+			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := put(path); err != nil {
+				t.Skipf("no %s can be made here: %v", name, err)
+			}
+			use, make := func([]byte) error { return nil }, func() ([]byte, error) { return []byte("x"), nil }
+			c.Mode = cache.ForceFetch
+			var miss *cache.MissError
+			if _, err := c.Do(key(), use, make); !errors.As(err, &miss) || miss.Why == "" {
+				t.Errorf("fetched: %v", err)
+			}
+			c.Mode = cache.FetchOrMake
+			if e, err := c.Do(key(), use, make); err != nil || e.Outcome != cache.Remade || e.Unkept != nil {
+				t.Errorf("%+v, %v", e, err)
+			}
+			if e, err := c.Do(key(), use, make); err != nil || e.Outcome != cache.Fetched {
+				t.Errorf("then %+v, %v", e, err)
+			}
+		})
+	}
+}
+
 // What cannot be put in its place is not kept, and leaves no file in the making.
 func TestPlaceIsTaken(t *testing.T) {
 	c := &cache.Cache{Dir: t.TempDir(), Build: "b", Mode: cache.ForceRecompilation}
@@ -46,7 +81,7 @@ func TestPlaceIsTaken(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(path, "not empty"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if e, err := c.Do(key(), func([]byte) error { return nil }, func() ([]byte, error) { return []byte("x"), nil }); err != nil || e.Unkept == nil {
+	if e, err := c.Do(key(), func([]byte) error { return nil }, func() ([]byte, error) { return []byte("x"), nil }); err != nil || e.Unkept == nil || !strings.Contains(e.Unkept.Error(), "write "+path+":") {
 		t.Errorf("written over a directory: %v, %v", err, e.Unkept)
 	}
 	list, err := os.ReadDir(filepath.Dir(path))

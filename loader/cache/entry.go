@@ -3,7 +3,10 @@ package cache
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,29 +51,65 @@ func encodeEntry(content []byte, id Hash) ([]byte, Hash) {
 // and the entry's hash. It returns a *FormatError if the entry is damaged or has another identifier
 // than id.
 func decodeEntry(data []byte, id Hash) ([]byte, Hash, error) {
-	le := binary.LittleEndian
-	fail := func(off int, format string, args ...any) ([]byte, Hash, error) {
-		return nil, Hash{}, &FormatError{off, fmt.Sprintf(format, args...)}
+	if err := checkHead(data, int64(len(data)), id); err != nil {
+		return nil, Hash{}, err
 	}
-	switch {
-	case len(data) < headBytes+len(Hash{}):
-		return fail(len(data), "entry has %d bytes; want at least %d", len(data), headBytes+len(Hash{}))
+	end := len(data) - len(Hash{})
+	have, want := Hash(data[end:]), Sum(data[:end])
+	if have != want {
+		return nil, Hash{}, &FormatError{end, fmt.Sprintf("stored hash is %v; want %v", have, want)}
+	}
+	return data[headBytes:end], have, nil
+}
+
+// checkHead returns a *FormatError if data does not begin with the head of an entry whose file has
+// size bytes and whose identifier is id.
+func checkHead(data []byte, size int64, id Hash) error {
+	le := binary.LittleEndian
+	fail := func(off int, format string, args ...any) error {
+		return &FormatError{off, fmt.Sprintf(format, args...)}
+	}
+	switch least := int64(headBytes + len(Hash{})); {
+	case size < least:
+		return fail(int(size), "entry has %d bytes; want at least %d", size, least)
 	case string(data[:versionAt]) != magic:
 		return fail(0, "unknown magic %q; want %q", data[:versionAt], magic)
 	case le.Uint32(data[versionAt:]) != version:
 		return fail(versionAt, "unknown version %d; want %d", le.Uint32(data[versionAt:]), version)
 	case Hash(data[keyAt:sizeAt]) != id:
 		return fail(keyAt, "entry has key %v; want %v", Hash(data[keyAt:sizeAt]), id)
+	case le.Uint64(data[sizeAt:]) != uint64(size-least):
+		return fail(sizeAt, "declared content size is %d bytes; found %d", le.Uint64(data[sizeAt:]), size-least)
 	}
-	end := len(data) - len(Hash{})
-	if n := le.Uint64(data[sizeAt:]); n != uint64(end-headBytes) {
-		return fail(sizeAt, "declared content size is %d bytes; found %d", n, end-headBytes)
+	return nil
+}
+
+// readEntryFile returns the content of the file of the entry with the identifier id. It reads only
+// the head of a file that has another. The error is a *FormatError if it has, or if the file is not a
+// regular one.
+func readEntryFile(name string, id Hash) ([]byte, error) {
+	info, err := os.Stat(name) // before opening, since a pipe would wait for its writer
+	if err != nil {
+		return nil, err
 	}
-	have, want := Hash(data[end:]), Sum(data[:end])
-	if have != want {
-		return fail(end, "stored hash is %v; want %v", have, want)
+	if !info.Mode().IsRegular() && !info.IsDir() { // reading a directory fails below
+		return nil, &FormatError{0, "not a regular file"}
 	}
-	return data[headBytes:end], have, nil
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	head := make([]byte, headBytes)
+	if _, err := f.ReadAt(head, 0); err != nil && err != io.EOF {
+		return nil, err
+	}
+	if err := checkHead(head, info.Size(), id); err != nil {
+		return nil, err
+	}
+	data := make([]byte, info.Size())
+	_, err = io.ReadFull(f, data)
+	return data, err
 }
 
 // abandoned is the age from which a temporary file is considered left over from a process
@@ -87,7 +126,7 @@ func writeFileAtomically(name string, data []byte) error {
 	removeAbandonedFiles(dir)
 	f, err := createTempFile(dir)
 	if err != nil {
-		return err
+		return &fs.PathError{Op: "create", Path: name, Err: errors.Unwrap(err)} // not the temporary name
 	}
 	_, err = f.Write(data)
 	if err = cmp.Or(err, f.Sync(), f.Close()); err == nil {
@@ -95,7 +134,7 @@ func writeFileAtomically(name string, data []byte) error {
 	}
 	if err != nil {
 		os.Remove(f.Name())
-		return err
+		return &fs.PathError{Op: "write", Path: name, Err: errors.Unwrap(err)} // not the temporary name
 	}
 	// Flush the directory so that the rename is durable. Errors are ignored because some
 	// file systems cannot flush directories.

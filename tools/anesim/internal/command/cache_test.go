@@ -83,3 +83,15 @@ func TestModelCache(t *testing.T) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }
+
+// The cache has the network's programs and not those of the changes that its report tries.
+func TestCacheHasTheNetworkOnly(t *testing.T) {
+	net, dir := writeFile(t, "net.yaml", []byte(smallNet)), t.TempDir()
+	if out, errs, code := invoke("model", net, "--cache", dir); code != exitDone || !strings.Contains(out, "changes tried") {
+		t.Fatalf("exit %d: %s%s", code, out, errs)
+	}
+	entries, err := filepath.Glob(filepath.Join(dir, "*", "*", "*", "*"))
+	if err != nil || len(entries) != 1 {
+		t.Errorf("%d entries, %v", len(entries), err)
+	}
+}

@@ -308,6 +308,7 @@ func (f *modelFlags) explainNetwork(ctx context.Context, res *anesim.Result, o a
 	if f.hasUnexplainableOptions() || len(f.reshape)+len(f.merge)+len(f.split) > 0 {
 		return nil, nil // explain would describe the network without these changes
 	}
+	o.Cache = nil // which is for the network, not for the changes that are tried
 	how := f.newExplainOptions(file)
 	how.Work = explain.WorkLikeRun(len(res.Report.Descriptors))
 	return explain.Explain(ctx, res.Model, o, how)
