@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -111,11 +112,30 @@ func findEntryName(b *check.Baseline, baseline, file string) string {
 	if file == "-" {
 		return file
 	}
-	name := filepath.ToSlash(pathRelativeToScript(baseline, file))
+	name := escapeInvalidUTF8(filepath.ToSlash(pathRelativeToScript(baseline, file)))
 	if b.Has(file) && !b.Has(name) {
 		return file
 	}
 	return name
+}
+
+// escapeInvalidUTF8 returns name with each byte that is not part of UTF-8 in the form \xNN, since
+// JSON can hold no other text.
+func escapeInvalidUTF8(name string) string {
+	if utf8.ValidString(name) {
+		return name
+	}
+	var b strings.Builder
+	for len(name) > 0 {
+		r, n := utf8.DecodeRuneInString(name)
+		if r == utf8.RuneError && n == 1 {
+			fmt.Fprintf(&b, `\x%02x`, name[0])
+		} else {
+			b.WriteString(name[:n])
+		}
+		name = name[n:]
+	}
+	return b.String()
 }
 
 // openModels opens all models that the command line names.
@@ -140,7 +160,7 @@ func (f *checkFlags) openModels(c *cobra.Command, base *check.Baseline, files []
 		}
 		entry := findEntryName(base, f.baseline, file)
 		if f.update && entry == file && file != "-" {
-			entry = filepath.ToSlash(pathRelativeToScript(f.baseline, file))
+			entry = escapeInvalidUTF8(filepath.ToSlash(pathRelativeToScript(f.baseline, file)))
 		}
 		if err := add(file, entry, m); err != nil {
 			return nil, err
@@ -355,7 +375,11 @@ func printVerdicts(w io.Writer, verdicts []check.Verdict, most float64) error {
 		p.Printf("miss  %s: %s", report.Printable(v.Input), v.Cause())
 		printDifferences(p, v)
 	}
-	return newVerdictsError(missed, unknown, unverified, len(verdicts), most)
+	err := newVerdictsError(missed, unknown, unverified, len(verdicts), most)
+	if err == nil && p.Err != nil && !errors.Is(p.Err, syscall.EPIPE) {
+		return p.Err // of a full disk, say, which does not change a verdict that is bad anyway
+	}
+	return err
 }
 
 // printDifferences prints the differences of a model: all of the total, and one for each other

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"anesim/tools/anesim/internal/usage"
 )
@@ -94,6 +95,70 @@ func TestInterrupted(t *testing.T) {
 		var b strings.Builder
 		if got := reportError(&b, err); got != want.status || b.String() != want.text {
 			t.Errorf("%v: status %d, %q; want %d, %q", err, got, b.String(), want.status, want.text)
+		}
+	}
+}
+
+// The verdict of a check that nobody can read is a failure, and a reader that goes away is none.
+func TestCheckToAFullDevice(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("the test writes to /dev/full, a device of Linux: ", err)
+	}
+	defer full.Close()
+	base := filepath.Join(t.TempDir(), "b.json")
+	if _, errs, code := invoke("check", "--baseline", base, "--update", "--layer", "relu c=4"); code != exitDone {
+		t.Fatal(errs)
+	}
+	var errs strings.Builder
+	if code := Main([]string{"check", "--baseline", base, "--layer", "relu c=4"}, full, &errs); code != exitFailed || !strings.Contains(errs.String(), "no space left") {
+		t.Errorf("exit %d: %s", code, errs.String())
+	}
+	errs.Reset()
+	if code := Main([]string{"check", "--baseline", base, "--chip", "m1max", "--layer", "relu c=4"}, full, &errs); code != exitFailed || !strings.Contains(errs.String(), "1 of 1 model differs") {
+		t.Errorf("exit %d: %s", code, errs.String())
+	}
+}
+
+// A program whose name is as long as file systems allow runs, though no file of parameters can have
+// a longer name.
+func TestLongestProgramName(t *testing.T) {
+	file := filepath.Join(t.TempDir(), strings.Repeat("a", 251)+".hwx")
+	if _, errs, code := invoke("layer", "relu", "c=4", "--timing-only", "--emit", file); code != exitDone {
+		t.Fatal(errs)
+	}
+	if _, errs, code := invoke("run", file); code != exitDone {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// A baseline finds a file again whose name is not UTF-8, which JSON cannot hold.
+func TestBaselineOfAnyName(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"\xff\xfe.hwx", "\xff.hwx", "é.hwx"} {
+		if _, errs, code := invoke("layer", "relu", "c=4", "--timing-only", "--emit", name); code != exitDone {
+			t.Skip("such a name cannot be made here: ", errs)
+		}
+		if _, errs, code := invoke("check", "--baseline", "b.json", "--update", name); code != exitDone {
+			t.Fatal(errs)
+		}
+	}
+	out, errs, code := invoke("check", "--baseline", "b.json", "\xff\xfe.hwx", "\xff.hwx", "é.hwx")
+	if code != exitDone || strings.Count(out, "ok    ") != 3 {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+}
+
+// A message names a file once, and shows the ends of a word that is as long as a file.
+func TestMessages(t *testing.T) {
+	file := writeFile(t, "init.csv", []byte("no table\n"))
+	if _, errs, _ := invoke("run", "--init", file); strings.Count(errs, "init.csv") != 1 {
+		t.Errorf("--init: %s", errs)
+	}
+	key := "key" + strings.Repeat("é", 10_000) + "end"
+	for _, args := range [][]string{{"layer", "relu", key + "=1"}, {"layer", "relu", "c=" + key}, {key}, {"run", key}, {"run", "--set", key}, {"sweep", "relu", key + "=1..2"}} {
+		if _, errs, code := invoke(args...); code == exitDone || len(errs) > 3000 || !strings.Contains(errs, "...") || !utf8.ValidString(errs) {
+			t.Errorf("%.20q: exit %d, %d bytes", args, code, len(errs))
 		}
 	}
 }

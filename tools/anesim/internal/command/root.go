@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -156,8 +157,28 @@ func (w *errorWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// printError prints an error on one line, with terminal escapes quoted.
-func printError(w io.Writer, err error) { fmt.Fprintln(w, "anesim:", report.Printable(err.Error())) }
+// printError prints an error on one line, with terminal escapes quoted and long words shortened.
+func printError(w io.Writer, err error) {
+	fmt.Fprintln(w, "anesim:", report.Printable(shortenWords(err.Error())))
+}
+
+// shortenWords returns text in which each word of more than 1,000 bytes, such as a key of a command
+// line that a program wrote, has only its ends. The longest path that a file may have is longer, but
+// shows as well where it leads.
+func shortenWords(text string) string {
+	const longest, end = 1000, 200
+	var b strings.Builder
+	for i, word := range strings.Split(text, " ") {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		if len(word) > longest {
+			word = strings.ToValidUTF8(word[:end], "") + "..." + strings.ToValidUTF8(word[len(word)-end:], "")
+		}
+		b.WriteString(word)
+	}
+	return b.String()
+}
 
 func versionCommand() *cobra.Command {
 	return &cobra.Command{

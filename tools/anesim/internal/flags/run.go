@@ -132,7 +132,7 @@ func (f *Run) Options() (o anesim.Options, err error) {
 	}
 	if f.Init != "" {
 		if err = input.ReadInit(&o, f.Init); err != nil {
-			return o, input.InFile(f.Init, err)
+			return o, err
 		}
 	}
 	for _, s := range f.State {

@@ -3,14 +3,19 @@ package input
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/x448/float16"
+
 	"anesim"
 	"anesim/loader/lower"
+	"anesim/tools/anesim/internal/npy"
 )
 
 func TestStandardInput(t *testing.T) {
@@ -71,4 +76,35 @@ func FuzzRawTensor(f *testing.F) {
 			t.Errorf("%d values of %d bytes", len(got), len(data))
 		}
 	})
+}
+
+// A pipe has no extension: its content shows whether it is a .npy file or raw values.
+func TestReadTensorFromAPipe(t *testing.T) {
+	values := []float16.Float16{1, 2, 3, 4}
+	var whole bytes.Buffer
+	if err := npy.Write(&whole, []int{2, 2}, values); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		data  []byte
+		shape []int
+	}{"npy": {whole.Bytes(), []int{2, 2}}, "raw": {whole.Bytes()[whole.Len()-8:], nil}} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		go func() {
+			defer w.Close()
+			w.Write(tt.data)
+		}()
+		path := fmt.Sprintf("/dev/fd/%d", r.Fd())
+		if _, err := os.Stat(path); err != nil {
+			t.Skip("an open pipe has no name here: ", err)
+		}
+		got, shape, err := ReadTensor(path)
+		if err != nil || !slices.Equal(got, values) || !slices.Equal(shape, tt.shape) {
+			t.Errorf("%s: %v of shape %v, %v", name, got, shape, err)
+		}
+	}
 }

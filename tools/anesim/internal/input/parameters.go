@@ -3,6 +3,7 @@ package input
 import (
 	"errors"
 	"io/fs"
+	"syscall"
 
 	"anesim"
 	"anesim/hw/spelling"
@@ -22,7 +23,7 @@ func WithParameters(m *anesim.Model, file string) (*anesim.Model, error) {
 	}
 	name := ParametersFile(file)
 	data, err := ReadFile(name, nil, params.MaxText)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENAMETOOLONG) { // no such file can exist
 		return m, nil
 	} else if err != nil {
 		return nil, err

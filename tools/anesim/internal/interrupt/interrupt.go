@@ -24,7 +24,7 @@ func Watch(clean func()) { watch.Do(func() { start(clean, os.Exit) }) }
 
 var watch sync.Once
 
-// start does what Watch says, and ends the process by exit.
+// start is Watch with a function that ends the process.
 func start(clean func(), exit func(status int)) {
 	signals := make(chan os.Signal, 1)
 	for s := range statusOf {

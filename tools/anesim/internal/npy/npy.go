@@ -1,6 +1,7 @@
 package npy
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -17,6 +18,9 @@ const (
 	maxHeader    = 1 << 16 // bytes; a shape of maxAxes axes takes less than 2 KiB
 	maxAxes      = 64      // NumPy's own limit
 )
+
+// HasMagic reports whether data begins like a .npy file.
+func HasMagic(data []byte) bool { return bytes.HasPrefix(data, []byte(magic)) }
 
 // An Array is a tensor of fp16 values in C order: the last axis varies fastest.
 type Array struct {

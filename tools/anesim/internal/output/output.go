@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"anesim"
@@ -59,18 +60,19 @@ func (f Files) Write(dir string, res *anesim.Result) error {
 	return nil
 }
 
-// FileNames returns a distinct file name for each port. Characters that file names must not contain
-// are replaced by "_". If that makes two names equal, ignoring case, the characters are written in
-// hexadecimal instead. Names that are still equal get a number, and long names are shortened.
+// FileNames returns a distinct file name for each port, on every file system. Characters that file
+// names must not contain are replaced by "_". If that makes two names equal, in the sense of
+// foldName, the characters are written in hexadecimal instead. Names that are still equal get a
+// number, and long names are shortened.
 func FileNames(ports []string) []string {
 	names := make([]string, len(ports))
 	count := make(map[string]int)
 	for i, p := range ports {
 		names[i] = shortenName(replaceUnsafeRunes(p, func(rune) string { return "_" }), p)
-		count[strings.ToLower(names[i])]++
+		count[foldName(names[i])]++
 	}
 	for i, p := range ports {
-		if count[strings.ToLower(names[i])] > 1 && names[i] != p {
+		if count[foldName(names[i])] > 1 && names[i] != p {
 			names[i] = shortenName(replaceUnsafeRunes(p, func(r rune) string { return fmt.Sprintf("%%%02X", r) }), p)
 		}
 	}
@@ -78,13 +80,44 @@ func FileNames(ports []string) []string {
 	taken := make(map[string]bool)
 	for i := range names {
 		name := names[i]
-		for n := 2; taken[strings.ToLower(name)]; n++ {
+		for n := 2; taken[foldName(name)]; n++ {
 			name = fmt.Sprintf("%s~%d", names[i], n)
 		}
 		names[i] = name
-		taken[strings.ToLower(name)] = true
+		taken[foldName(name)] = true
 	}
 	return names
+}
+
+// foldName returns a text that is equal for any two names that a file system may take for the same
+// file. Some ignore case, and some compare decomposed forms, in which é is e and an accent. The
+// tables of these forms are not at hand, so foldName makes all letters alike that have an accent or
+// may have one by themselves, which are those outside ASCII and the characters of Chinese.
+func foldName(name string) string {
+	const accented = '*'
+	var b []rune
+	for _, r := range name {
+		switch r = foldCase(r); {
+		case unicode.Is(unicode.Mn, r):
+			if len(b) > 0 {
+				b[len(b)-1] = accented
+			}
+		case r < utf8.RuneSelf || unicode.Is(unicode.Unified_Ideograph, r):
+			b = append(b, r)
+		default:
+			b = append(b, accented)
+		}
+	}
+	return string(b)
+}
+
+// foldCase returns the least of the characters that differ from r only in case.
+func foldCase(r rune) rune {
+	least := r
+	for x := unicode.SimpleFold(r); x != r; x = unicode.SimpleFold(x) {
+		least = min(least, x)
+	}
+	return least
 }
 
 // maxName is the longest file name in bytes, without the suffix. File systems allow 255, and the

@@ -15,6 +15,12 @@ func TestFileNames(t *testing.T) {
 		{{"a/b"}, {"a_b"}},
 		{{"y", "Y"}, {"y", "Y~2"}},
 		{{"..", "", "x\x00y"}, {"_..", "_", "x_y"}},
+		// One file on a system that ignores case or compares decomposed forms.
+		{{"\u00e9", "e\u0301"}, {"\u00e9", "e\u0301~2"}},
+		{{"s", "\u017f", "S"}, {"s", "\u017f~2", "S~3"}},
+		{{"k", "\u212a"}, {"k", "\u212a~2"}},
+		{{"\u304b\u3099", "\u304c"}, {"\u304b\u3099", "\u304c~2"}},
+		{{"输入", "输出"}, {"输入", "输出"}},
 	} {
 		if got := FileNames(tc[0]); !slices.Equal(got, tc[1]) {
 			t.Errorf("%q: %q, want %q", tc[0], got, tc[1])
