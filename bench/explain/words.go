@@ -153,7 +153,10 @@ func (w *layerText) addBinary(l *layer.Layer) {
 	case layer.Itself:
 		w.addKey("second", "itself")
 	case layer.Runtime:
-		axes := layer.Axes(0)
+		axes, batch := layer.Axes(0), ""
+		if l.SecondShape.N == 1 && l.In.N > 1 {
+			batch = "n"
+		}
 		for _, x := range [...]struct {
 			axis      layer.Axes
 			of, other int
@@ -162,8 +165,8 @@ func (w *layerText) addBinary(l *layer.Layer) {
 				axes |= x.axis
 			}
 		}
-		if axes != 0 {
-			w.addKey("broadcast", formatAxes(axes))
+		if text := batch + formatAxes(axes); text != "" {
+			w.addKey("broadcast", text)
 		}
 	}
 }

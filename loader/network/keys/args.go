@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -142,26 +143,52 @@ func (a *args) parseAxes(key, fallback string) layer.Axes {
 	if !ok {
 		v = fallback
 	}
+	batch, set, ok := readAxes(v)
+	if !ok || batch {
+		a.recordError(key, "invalid value %q; want distinct axes from c, h and w, such as hw, or from 1, 2 and 3, such as 2,3", v)
+	}
+	return set
+}
+
+// parseRepeatedAxes parses the axes along which an operand repeats, as [args.parseAxes] does. They
+// may include the batch, as n or 0.
+func (a *args) parseRepeatedAxes(key string) (batch bool, set layer.Axes) {
+	v, given := a.values[key]
+	if !given {
+		return false, 0
+	}
+	batch, set, ok := readAxes(v)
+	if !ok {
+		a.recordError(key, "invalid value %q; want distinct axes from n, c, h and w, such as hw, or from 0 to 3, such as 2,3", v)
+	}
+	return batch, set
+}
+
+// readAxes reads a set of distinct axes from letters, such as hw, or from numbers, such as 2,3.
+func readAxes(v string) (batch bool, set layer.Axes, ok bool) {
 	letters := strings.ToLower(v)
 	if strings.ContainsAny(letters, "-0123456789") {
 		letters = ""
 		for n := range strings.SplitSeq(v, ",") {
-			letters += axisLetter[strings.TrimSpace(n)]
-			if axisLetter[strings.TrimSpace(n)] == "" {
-				letters = "?"
-				break
+			switch n = strings.TrimSpace(n); n {
+			case "0", "-4":
+				letters += "n"
+			default:
+				letters += cmp.Or(axisLetter[n], "?")
 			}
 		}
 	}
-	var set layer.Axes
 	for _, c := range letters {
 		axis := map[rune]layer.Axes{'c': layer.AxisC, 'h': layer.AxisH, 'w': layer.AxisW}[c]
-		if axis == 0 || set&axis != 0 {
-			a.recordError(key, "invalid value %q; want distinct axes from c, h and w, such as hw, or from 1, 2 and 3, such as 2,3", v)
+		switch {
+		case c == 'n' && !batch:
+			batch = true
+		case axis == 0 || set&axis != 0:
+			return batch, set, false
 		}
 		set |= axis
 	}
-	return set
+	return batch, set, true
 }
 
 // axisLetter maps the number of an axis to its letter. There is none for the batch, because

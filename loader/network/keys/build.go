@@ -42,7 +42,10 @@ func binaryOpInputShapes(a *args) []layer.Shape {
 		return in
 	}
 	second := in[0]
-	repeats := a.parseAxes("broadcast", "")
+	batch, repeats := a.parseRepeatedAxes("broadcast")
+	if batch {
+		second.N = 1
+	}
 	for axis, n := range map[layer.Axes]*int{layer.AxisC: &second.C, layer.AxisH: &second.H, layer.AxisW: &second.W} {
 		if repeats&axis != 0 {
 			*n = 1

@@ -56,7 +56,7 @@ func randomKeys(r *rand.Rand, o *keys.Operation) map[string]string {
 			values[k.Name] = []string{"true", "false"}[r.IntN(2)]
 		case "broadcast":
 			if r.IntN(2) == 0 {
-				values["broadcast"] = []string{"c", "h", "w", "hw", "chw"}[r.IntN(5)]
+				values["broadcast"] = []string{"c", "h", "w", "hw", "chw", "n", "nhw"}[r.IntN(7)]
 			}
 		case "reps":
 			values["reps"] = strings.Join([]string{size(2), size(3), size(300), size(3)}, "x")

@@ -85,7 +85,7 @@ var (
 	formKeys     = []Key{{"release", "newest or 2023, the release of the vendor's compiler to imitate (newest)"}, {"first", "input or output, the buffer that is numbered first (input)"}}
 	convShape    = []Key{{"n", "batch (1)"}, {"cin", "input channels"}, {"h", "height (1)"}, {"w", "width (1)"}}
 	productShape = []Key{{"m", "rows"}, {"k", "reduction"}, {"c", "matrices (1)"}}
-	binaryShape  = append(slices.Clip(tensorShape), Key{"broadcast", "axes of the second operand that repeat, like hw"})
+	binaryShape  = append(slices.Clip(tensorShape), Key{"broadcast", "axes of the second operand that repeat, like hw or nhw"})
 	concatShape  = []Key{{"n", "batch (1)"}, {"parts", "channels of each input, like 64+32"}, {"c", "without parts, channels of each of two inputs"}, {"h", "height (1)"}, {"w", "width (1)"}}
 
 	biasKey    = Key{"bias", "true adds a constant to each channel"}

@@ -35,7 +35,7 @@ var keyValues = map[string][]string{
 	"ty":        {"", "", "true"},
 	"release":   {"", "", "2023"},
 	"first":     {"", "", "output"},
-	"broadcast": {"", "", "", "w", "hw", "c"},
+	"broadcast": {"", "", "", "w", "hw", "c", "nhw"},
 	"second":    {"", "runtime", "constant", "scalar"},
 	"value":     {"", "0.5", "2"},
 	"eps":       {"", "0.001"},
