@@ -648,3 +648,35 @@ func TestStreams(t *testing.T) {
 		}
 	}
 }
+
+// TestWideFormValues compares layers of the forms that begin at wide rows, at a column or at a batch
+// with the definition.
+func TestWideFormValues(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 1))
+	tables := layer.Weights{Table: Fitted(mac.Exp), Reciprocal: Fitted(mac.Reciprocal)}
+	for range rounds(8) {
+		// Rows of 129 to 700 elements: patches of one row, and of two for a single source.
+		s := layer.Shape{N: 1 + r.IntN(2), C: 1 + r.IntN(3), H: 1 + r.IntN(4), W: 129 + r.IntN(572)}
+		check(t, r, layer.Binary(layer.Add, s, s), layer.Weights{}, 0.002)
+		check(t, r, layer.Layer{Op: layer.Mul, In: s, Second: layer.Scalar}, layer.Weights{Second: halves(r, 1)}, 0.002)
+		check(t, r, layer.Layer{Op: layer.Add, In: s, SecondShape: s, Second: layer.Itself, SecondReLU: true}, layer.Weights{}, 0.002)
+		s.C = 1
+		check(t, r, layer.Reduction(layer.Softmax, s, layer.AxisC), tables, 0.01)
+
+		// An operand that repeats along the batch, and along other axes.
+		s = layer.Shape{N: 2 + r.IntN(3), C: 1 + r.IntN(20), H: 1 + r.IntN(9), W: 1 + r.IntN(40)}
+		for _, second := range []layer.Shape{{N: 1, C: s.C, H: 1, W: 1}, {N: 1, C: s.C, H: s.H, W: s.W}, {N: 1, C: 1, H: s.H, W: 1}} {
+			check(t, r, layer.Binary(layer.Mul, s, second), layer.Weights{}, 0.002)
+		}
+
+		// A column, each channel by itself.
+		k := 1 + r.IntN(9)
+		column := layer.Depthwise(layer.Shape{N: 1 + r.IntN(2), C: 1 + r.IntN(40), H: k + r.IntN(90), W: 1}, layer.Window{Kh: k, Kw: 1, Sy: 1, Sx: 1, Py: k / 2, Qy: (k - 1) / 2})
+		check(t, r, column, layer.Weights{Filter: halves(r, column.In.C*k)}, 0.01)
+	}
+	for range rounds(3) {
+		// A source in wide rows that the tasks of several shares read.
+		l := layer.Conv(layer.Shape{N: 1, C: 700 + r.IntN(100), H: 1 + r.IntN(2), W: 129 + r.IntN(100)}, 750, layer.Valid(1, 1))
+		check(t, r, l, layer.Weights{Filter: halves(r, l.Cout*l.In.C)}, 0.02)
+	}
+}
