@@ -43,7 +43,7 @@ func (j *joiner) assignPorts() error {
 		}
 	}
 	// Outputs come before inputs if there is a matmul (seen in 8 of 8 programs).
-	outputsFirst := j.hasMatMul()
+	outputsFirst := j.net.OutputsFirst || j.hasMatMul()
 	if outputsFirst {
 		addOutputs()
 	}

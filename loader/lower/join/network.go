@@ -29,6 +29,9 @@ type Network struct {
 	// InMemory sends every tensor between nodes through memory, so that none stays in L2. The
 	// values are the same either way.
 	InMemory bool
+	// OutputsFirst numbers the buffers of the outputs below those of the inputs. A network with a
+	// matmul does so anyway. Which order the compiler chooses without one is not known: both occur.
+	OutputsFirst bool
 	Memories layer.Memories   // the memory sizes that the parts were lowered for
 	Target   execycles.Target // whose cycles the descriptors estimate; 0 means H13
 }

@@ -190,8 +190,10 @@ func (r *yamlReader) readNetwork(n *yaml.Node) error {
 			layers = v
 		case "outputs":
 			r.outputs, err = r.readNames(v, key)
+		case "first":
+			r.Net.OutputsFirst, err = readFirst(v)
 		default:
-			err = newNodeError(k, "unknown key %q; want name, inputs, layers or outputs", key)
+			err = newNodeError(k, "unknown key %q; want name, inputs, layers, outputs or first", key)
 		}
 		return err
 	})
@@ -224,6 +226,18 @@ func (r *yamlReader) readNetwork(n *yaml.Node) error {
 		}
 	}
 	return nil
+}
+
+// readFirst reads which buffers of a network are numbered first, and reports whether it is those of
+// the outputs.
+func readFirst(n *yaml.Node) (outputs bool, err error) {
+	switch n.Value {
+	case "output":
+		return true, nil
+	case "input":
+		return false, nil
+	}
+	return false, newNodeError(n, "first is %s; want input or output", describeNodeKind(n))
 }
 
 func (r *yamlReader) readInput(name string, k, v *yaml.Node) error {

@@ -36,6 +36,8 @@ type Network struct {
 	Cuts map[string]*Cut
 	// InMemory keeps all tensors between layers in memory rather than L2, see package lower.
 	InMemory bool
+	// OutputsFirst numbers the buffers of outputs below those of inputs, see package join.
+	OutputsFirst bool
 }
 
 // A Tensor describes a tensor of a network: its name, its shape for the engine, and its shape

@@ -150,7 +150,7 @@ func (c *cutter) buildLongestProgram(begin, end int) (best *Program, cut string,
 
 // buildProgram builds one program from the layers begin to end-1, all of which are lowered.
 func (c *cutter) buildProgram(begin, end int) (*Program, error) {
-	net := join.Network{InMemory: c.n.InMemory, Memories: c.how.Memories, Target: c.how.Target}
+	net := join.Network{InMemory: c.n.InMemory, OutputsFirst: c.n.OutputsFirst, Memories: c.how.Memories, Target: c.how.Target}
 	known, width := map[string]bool{}, map[string]int{}
 	for i := begin; i < end; i++ {
 		l := &c.n.Layers[i]

@@ -65,6 +65,9 @@ are given for inputs only:
     - {name: b, op: conv, cout: 64, k: 1}
     - {op: add, from: [a, b]}
 
+With outputs: [a, b] as well, the results are a and b. With first: output, the buffers
+of results are numbered below those of inputs, as in some programs.
+
 Biases, batch normalization and ReLU are fused into the layer before them. A layer that
 cannot be compiled is listed with the reason and is in no total. The layers before and
 after it become separate programs, with a dispatch each. The host computes what the engine
