@@ -23,20 +23,17 @@ func supportedLevels() []level {
 const maxStripLanes = 32
 
 // stripLanes returns the number of lanes that the kernels of level lv multiply at once, if a panel has
-// the given number of lanes left. It is 0 if they fill no strip.
+// the given number of lanes left, at least minStripLanes.
 func stripLanes(lv level, lanes int) int {
-	switch {
-	case lv == avx512 && lanes >= 32:
-		return 32
-	case lanes >= minStripLanes:
-		return minStripLanes
+	if lv == avx512 && lanes >= maxStripLanes {
+		return maxStripLanes
 	}
-	return 0
+	return minStripLanes
 }
 
 // addBlock adds the products of a block with a strip of the given number of lanes to its integer sums.
 func addBlock(b *block, lanes int, f form) {
-	switch wide := lanes == 32; {
+	switch wide := lanes == maxStripLanes; {
 	case f == fused && wide:
 		addFusedAVX512(b)
 	case f == fused:

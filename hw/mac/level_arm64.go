@@ -18,14 +18,8 @@ func supportedLevels() []level {
 // maxStripLanes is the largest number of lanes in a strip.
 const maxStripLanes = minStripLanes
 
-// stripLanes returns the number of lanes that the kernels of level lv multiply at once, if a panel has
-// the given number of lanes left. It is 0 if they fill no strip.
-func stripLanes(_ level, lanes int) int {
-	if lanes < minStripLanes {
-		return 0
-	}
-	return minStripLanes
-}
+// stripLanes returns the number of lanes that the kernels multiply at once.
+func stripLanes(level, int) int { return minStripLanes }
 
 // addBlock adds the products of a block with a strip of the given number of lanes to its integer sums.
 func addBlock(b *block, _ int, f form) {
