@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"sort"
 
 	"github.com/x448/float16"
 )
@@ -25,6 +26,12 @@ type TableSpec struct {
 	// equals the error between them. This halves the largest error. If Balance is false, the knots
 	// lie on the function.
 	Balance bool
+
+	// ZeroWeight, if it is not 0, lets FitTable place the knots by least squares, as the vendor's tables
+	// of gelu and silu do: over all normal fp16 inputs from the first to the last knot and, if LowTail
+	// is nil, on to Low. The input 0 counts ZeroWeight times. The outermost knots lie on tails that
+	// the spec gives. Only ModePlain has this.
+	ZeroWeight int
 }
 
 // A Line is the function Slope*v + Intercept.
@@ -78,8 +85,15 @@ func FitTable(f func(float64) float64, spec TableSpec) (*Table, error) {
 		return nil, fmt.Errorf("mac: fit: table mode %#x does not support log2(1/step) = %d", uint16(spec.Mode), spec.StepLog)
 	}
 	place, first := spec.knotPositions()
+	var squares []float64
+	if spec.ZeroWeight != 0 {
+		squares = spec.fitSquares(f, place)
+	}
 	for i := first; i < numKnots; i++ {
 		v := f(place(i))
+		if squares != nil {
+			v = squares[i]
+		}
 		if spec.Balance && !(i == 0 && spec.Mode == ModeOdd) { // the errors on both sides of 0 cancel
 			v -= knotOffset(f, place, i, first)
 		}
@@ -91,6 +105,9 @@ func FitTable(f func(float64) float64, spec TableSpec) (*Table, error) {
 			return float64(float16.Float16(binary.LittleEndian.Uint16(b[2*(atKnots+i):])).Float32())
 		}
 		low, high := Line{}, fitTail(f, knot(segments), place(segments), spec.High, spec.Above)
+		if squares != nil {
+			high.Intercept = knot(segments) - float64(high.Slope*place(segments))
+		}
 		if spec.Mode != ModeOdd {
 			low = fitTail(f, knot(0), place(0), spec.Low, spec.Below)
 		}
@@ -126,6 +143,65 @@ func (spec *TableSpec) knotPositions() (place func(i int) float64, first int) {
 		base, step = 0, 0
 	}
 	return func(i int) float64 { return base + float64(float64(i)*step) }, first
+}
+
+// fitSquares returns the knots that make the sum of squared errors smallest, as ZeroWeight describes.
+// The values of f are rounded to fp16 first. This gives 25 of the 33 knots of gelu and 24 of silu the
+// vendor's bytes, among them all from -1.75 and -3 on; the others differ by up to 6e-5 and 1.2e-4. It
+// gives fewer of them with f unrounded, with other weights of 0, or with equally spaced inputs.
+func (spec *TableSpec) fitSquares(f func(float64) float64, place func(int) float64) []float64 {
+	nodes := make([]float64, 0, numKnots+1)
+	if spec.LowTail == nil {
+		nodes = append(nodes, spec.Low) // a segment from the clamp to the first knot
+	}
+	for i := range numKnots {
+		nodes = append(nodes, place(i))
+	}
+	n := len(nodes)
+
+	// The normal equations: lower[i]*v[i-1] + middle[i]*v[i] + upper[i]*v[i+1] = right[i].
+	lower, middle, upper, right := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+	add := func(x, weight float64) {
+		if x < nodes[0] || x > nodes[n-1] {
+			return
+		}
+		i := sort.SearchFloat64s(nodes, x) // the end of the segment with x
+		i = max(i, 1)
+		b := (x - nodes[i-1]) / (nodes[i] - nodes[i-1])
+		a := 1 - b
+		y := float64(Round(f(x), NearestEven).Float32())
+		middle[i-1] += float64(weight * float64(a*a))
+		middle[i] += float64(weight * float64(b*b))
+		upper[i-1] += float64(weight * float64(a*b))
+		lower[i] += float64(weight * float64(a*b))
+		right[i-1] += float64(weight * float64(a*y))
+		right[i] += float64(weight * float64(b*y))
+	}
+	for h := float16.Float16(halfNormal); h < halfInf; h++ {
+		add(float64(h.Float32()), 1)
+		add(-float64(h.Float32()), 1)
+	}
+	add(0, float64(spec.ZeroWeight))
+
+	fix := func(i int, v float64) { lower[i], middle[i], upper[i], right[i] = 0, 1, 0, v }
+	if spec.LowTail == nil {
+		fix(0, spec.Below)
+	} else {
+		fix(0, float64(spec.LowTail.Slope*nodes[0])+spec.LowTail.Intercept)
+	}
+	if spec.HighTail != nil {
+		fix(n-1, float64(spec.HighTail.Slope*nodes[n-1])+spec.HighTail.Intercept)
+	}
+	for i := 1; i < n; i++ {
+		q := lower[i] / middle[i-1]
+		middle[i] -= float64(q * upper[i-1])
+		right[i] -= float64(q * right[i-1])
+	}
+	right[n-1] /= middle[n-1]
+	for i := n - 2; i >= 0; i-- {
+		right[i] = (right[i] - float64(upper[i]*right[i+1])) / middle[i]
+	}
+	return right[n-numKnots:]
 }
 
 // knotOffset returns half of the mean error of the chords on both sides of knot i. The error of a
