@@ -291,7 +291,7 @@ func TestForms(t *testing.T) {
 	for round := range 4000 {
 		a := []Arithmetic{H13, Later, {KeepsInfinity: true, FullRange: true}}[round%3]
 		k, lanes := 1+rng.IntN(20), 1+rng.IntN(100)
-		low, span := -14+rng.IntN(28), 1+rng.IntN(8)
+		low, span := -14+rng.IntN(28), 1+rng.IntN([]int{8, 30}[rng.IntN(2)])
 		draw := func(n, e int) []float32 {
 			v := make([]float32, n)
 			for i := range v {
