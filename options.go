@@ -29,6 +29,9 @@ type Options struct {
 	Target execycles.Target
 
 	Values bool // compute values
+	// Precision compares the results of multiply-accumulates with exact ones, on a sample, if Values is
+	// set; see [hw.DescriptorReport].
+	Precision bool
 	// Inputs holds values by name, in N, C, H, W order. A run uses them without a copy and may
 	// return them in its result, so they must not change meanwhile.
 	Inputs map[string][]float16.Float16
@@ -101,7 +104,7 @@ func (o Options) withDefaults() (Options, error) {
 // toEngineOptions returns the part of o that package engine understands.
 func (o *Options) toEngineOptions() engine.Options {
 	return engine.Options{
-		Chip: o.Chip, Host: o.Host, Target: o.Target, Values: o.Values, Seed: o.Seed, Bind: o.Bind, Init: o.Init,
+		Chip: o.Chip, Host: o.Host, Target: o.Target, Values: o.Values, Precision: o.Precision, Seed: o.Seed, Bind: o.Bind, Init: o.Init,
 		PowerBudget: o.PowerBudget, Power: o.Power, GateTiles: o.GateTiles, Overrides: o.Overrides,
 		Idle: o.Idle, Brief: o.Brief, Each: o.Each, Memory: o.Memory, Workers: o.Workers, Budget: o.Budget,
 	}

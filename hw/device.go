@@ -17,9 +17,11 @@ const DefaultBudget = 1 << 35
 
 // Options configures a [Device].
 type Options struct {
-	Chip    Chip
-	Values  bool // compute values as well as timing
-	Workers int  // goroutines that compute values; 0 means one per processor
+	Chip   Chip
+	Values bool // compute values as well as timing
+	// Precision compares the results of multiply-accumulates with exact ones while it computes values.
+	Precision bool
+	Workers   int // goroutines that compute values; 0 means one per processor
 	// Budget limits the steps that compute values: one for a multiply-accumulate, and 16 for an
 	// element of another operation. A task that exceeds it faults. 0 means DefaultBudget.
 	Budget uint64

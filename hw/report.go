@@ -72,6 +72,8 @@ type DescriptorReport struct {
 	Parts     EnergyParts // split of Energy
 	Counters  Counters
 	Computed  bool // values were computed
+	// Precision is set for a multiply-accumulate if Options.Precision is.
+	Precision *tiles.Precision
 	// Overflow is not nil for the first descriptor of a dispatch whose result contains an infinity
 	// or a NaN.
 	Overflow *Overflow

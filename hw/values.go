@@ -102,6 +102,10 @@ func (d *Device) computeTask(r *DescriptorReport, t *regs.Task) (limit *evidence
 	if limit, f = d.prepareJob(&j, t, d.ops); limit != nil || f != nil {
 		return limit, f
 	}
+	if c := &j.engine.conv; d.opts.Precision && c.Kernel != nil {
+		r.Precision = new(tiles.Precision)
+		c.Precision, c.Parts = r.Precision, t.Groups.GroupCount()*j.countPlanes()
+	}
 	if d.ops.Source1.L2 == regs.Circular {
 		if limit, f = d.runRingPair(&j); limit == nil && f == nil {
 			r.Overflow = d.findOverflow(&j)

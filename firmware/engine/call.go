@@ -244,7 +244,7 @@ func (c *Call) isStateful() bool { return c.values && len(c.loaded.state) > 0 }
 func (c *Call) deviceOptions() hw.Options {
 	l := c.loaded
 	s := l.session
-	o := hw.Options{Chip: s.options.Chip, Values: c.values, Workers: s.options.Workers, Budget: s.options.Budget, Each: s.options.Each}
+	o := hw.Options{Chip: s.options.Chip, Values: c.values, Precision: s.options.Precision, Workers: s.options.Workers, Budget: s.options.Budget, Each: s.options.Each}
 	o.Chip.Target = c.res.Target
 	executed := uint64(c.List) // dispatches; the others repeat the last one
 	if c.isStateful() {

@@ -27,8 +27,9 @@ type Options struct {
 	// or that of Chip if they do not say it.
 	Target execycles.Target
 
-	Values bool   // compute values
-	Seed   uint64 // seed of the inputs that are not set
+	Values    bool   // compute values
+	Precision bool   // compare results of multiply-accumulates with exact ones, if Values is set
+	Seed      uint64 // seed of the inputs that are not set
 
 	Bind map[string]uint64 // run-time parameters of each program; see [Loaded.Bind]
 

@@ -38,6 +38,9 @@ type Convolution struct {
 	Arithmetic       mac.Arithmetic
 	Post             mac.Post // its Bias is added to the channel's own
 	Needed           *Window  // part of the window that [Convolution.Zeros] counts; nil for all of it
+
+	Precision *Precision // to which Run adds the results of the group; nil for none
+	Parts     int        // groups and planes of the task, which share the sample of Precision
 }
 
 // NewConvolution returns the convolution that computes one group of the task with registers g. The
@@ -85,9 +88,16 @@ func (c *Convolution) Run(dst Sink, src Source, workers int) {
 		rows = (rows + 1) / 2
 	}
 	s := stage{c: c, order: tapsInStreamOrder(c.Kh, c.Kw, c.Sy, c.Sx)}
+	var precision *probe
+	if c.Precision != nil {
+		precision = c.newProbe()
+	}
 	for y := 0; y < c.Hout; y += rows {
 		s.copySourceRows(src, y, min(rows, c.Hout-y), workers)
 		for s.pixel = range max(1, c.Pixels) {
+			if precision != nil {
+				precision.measure(&s, workers)
+			}
 			if c.Unicast {
 				s.reduceUnicast(dst, workers)
 			} else if s.rows*c.Wout >= 16 {
