@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"anesim"
+	"anesim/bench/fp32"
 	"anesim/firmware/engine"
 	"anesim/hw/clock"
 	"anesim/loader/cache"
@@ -48,6 +49,8 @@ type Network struct {
 	// Placement is set if it was requested, and Cache if a cache was used.
 	Placement *Placement `json:"placement,omitempty"`
 	Cache     *Cache     `json:"cache,omitempty"`
+	// FP32 compares the network with itself in float32, if that was requested.
+	FP32 *fp32.Comparison `json:"fp32,omitempty"`
 }
 
 // A Cache describes the cache entry that holds the network's programs. Key identifies the entry,
@@ -115,6 +118,8 @@ type Layer struct {
 	Caveat      string   `json:"caveat,omitempty"`
 	Rests       string   `json:"rests,omitempty"` // assumptions behind its descriptors; empty if a program of the vendor's compiler shows such descriptors
 	Total       Total    `json:"total"`
+	// Precision is set if it was requested.
+	Precision *Precision `json:"precision,omitempty"`
 	// HostNs is the time of a layer that the host computes, and HostWhy the reason why the
 	// engine does not.
 	HostNs  clock.Nanoseconds `json:"host_ns,omitempty"`
@@ -308,6 +313,7 @@ func NewNetwork(r *anesim.Result) *Network {
 	for i := range r.Layers {
 		d.Layers = append(d.Layers, newLayer(&r.Layers[i]))
 	}
+	d.setPrecisions(r)
 	d.Operations, d.Memory = d.sumOperations(), newMemory(r)
 	d.Notes = append(d.Notes, r.PrecisionNotes()...)
 	if n := len(d.NotModelled); n == 1 {

@@ -96,6 +96,7 @@ type Descriptor struct {
 	PowerW     float64           `json:"power_w"`
 	Counters   Counters          `json:"counters"`
 	Computed   bool              `json:"computed"`
+	Precision  *Precision        `json:"precision,omitempty"` // set if it was requested
 	Overflow   *Overflow         `json:"overflow,omitempty"`
 	Note       string            `json:"note,omitempty"`
 	Caveat     string            `json:"caveat,omitempty"`
@@ -225,6 +226,7 @@ func NewRun(r *anesim.Result) *Run {
 	for i := range r.Report.Descriptors {
 		d.Descriptors = append(d.Descriptors, NewDescriptor(&r.Report.Descriptors[i]))
 	}
+	d.setPrecisions(r)
 	if x := &r.Report.Rest; x.Count > 0 {
 		d.Rest = &Rest{Descriptors: x.Count, TimeNs: x.Time, EnergyNJ: x.Energy}
 		for i := range x.Groups {

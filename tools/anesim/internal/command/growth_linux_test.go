@@ -156,6 +156,15 @@ var growthRows = []struct {
 		data := "inputs: {x: {n: " + strconv.Itoa(n) + ", c: 64, w: 256}}\nlayers:\n- {op: logical_not}\n"
 		return sizedInput{[]string{"model", "--values"}, []byte(data), 2 * n * 64 * 256}
 	}, 4, 16 << 20, 40 * time.Nanosecond},
+	{"tensors in float32", ".yaml", func(n int) sizedInput {
+		n <<= 20 // elements
+		data := "inputs: {x: {c: 16, h: 256, w: " + strconv.Itoa(n>>12) + "}}\nlayers:\n- {op: gelu}\n"
+		return sizedInput{[]string{"model", "--compare", "fp32"}, []byte(data), 4 * n}
+	}, 5, 0, 40 * time.Nanosecond},
+	{"sampled sums", "", func(n int) sizedInput {
+		n <<= 20 // elements
+		return sizedInput{[]string{"layer", "conv", "cin=16", "cout=16", "h=256", "w=" + strconv.Itoa(n>>12), "--precision"}, nil, 4 * n}
+	}, 2, 64 << 20, 20 * time.Nanosecond},
 	{"parts of a concat", ".yaml", func(n int) sizedInput {
 		n *= 4000
 		return sizedInput{[]string{"model"}, []byte("inputs:\n  x: {c: 32, h: 14, w: 14}\nlayers:\n  - {op: concat, from: [x" + strings.Repeat(", x", n) + "]}\n"), n}

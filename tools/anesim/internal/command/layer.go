@@ -41,6 +41,7 @@ size. A layer whose descriptors are not linear in the size is refused.
 
 ` + formatOperationsHelp(),
 		Example: `  anesim layer conv n=1 cin=256 h=28 w=28 cout=256 k=3 pad=1 --timing-only
+  anesim layer linear m=64 k=4096 n=4096 --precision
   anesim layer matmul m=128 k=768 n=768 rhs=runtime --json
   anesim layer add c=4 --state y=z --repeat 4
   anesim layer softmax c=64 h=8 w=8 axis=c --emit softmax.hwx

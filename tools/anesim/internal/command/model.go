@@ -14,6 +14,7 @@ import (
 
 	"anesim"
 	"anesim/bench/explain"
+	"anesim/bench/fp32"
 	"anesim/bench/report"
 	"anesim/loader"
 	"anesim/loader/network"
@@ -32,7 +33,8 @@ type modelFlags struct {
 	runFlags
 	placeFlags
 	cacheFlags
-	values bool
+	values  bool
+	compare string
 	flags.Dims
 	top      int
 	inMemory bool
@@ -87,6 +89,10 @@ pseudo-random ones.
 ` + flags.IdleHelp + `
 The gap comes before the network's first program; the other programs follow without one.
 
+--precision and --compare fp32 compute values and report accuracy instead of times: which
+layers lose accuracy in their sums, and the power of two on their weights that repairs it;
+and the error of each layer's values with respect to float32. See docs/precision.md.
+
 The first lines say how much of the network the figures cover: nodes (the operators of
 the file), their multiply-accumulates, and the bytes of their operands and results.
 --strict fails unless everything is covered. If a file of weights that FILE refers to is
@@ -112,6 +118,7 @@ and --backends replaces them:
 ` + profilesHelp,
 		Example: `  anesim model tools/anesim/examples/resnet50.yaml
   anesim model net.onnx --values --in image=x.npy --out results/ --json
+  anesim model net.onnx --precision --compare fp32 --in image=x.npy
   anesim model net.onnx --dim batch=4,height=640 --emit net.hwx
   anesim model net.yaml --pprof net.pb.gz && go tool pprof -top -cum net.pb.gz`,
 		Args:              usage.OneFile,
@@ -119,11 +126,12 @@ and --backends replaces them:
 		RunE:              f.run,
 	}
 	s := c.Flags()
-	f.RegisterOnly(s, "chip", "host", "target", "in", "out", "seed", "timing-only", "gate-tiles", "power-budget", "set", "state", "repeat", "idle", "init", "json", "csv", "pprof", "trace", "html", "baseline")
+	f.RegisterOnly(s, "chip", "host", "target", "in", "out", "seed", "timing-only", "gate-tiles", "power-budget", "set", "state", "repeat", "idle", "init", "precision", "json", "csv", "pprof", "trace", "html", "baseline")
 	s.Lookup("in").Usage = "input tensor `NAME=FILE`, .npy (<f2; other floats and whole numbers are rounded) or raw .f16; repeatable"
 	s.Lookup("out").Usage = "write each output to `DIR`/<output>.npy, as the network's file has it"
 	s.Lookup("csv").Usage = "report as CSV, a row per layer"
 	s.BoolVar(&f.values, "values", false, "compute values as well")
+	s.StringVar(&f.compare, "compare", "", "compare the values of layers with the network in `FORMAT`, fp32, instead of reporting times")
 	f.Dims.Register(s)
 	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between layers to memory and back")
 	s.BoolVar(&f.tables, "tables", false, "use a lookup table for Elu, Selu, Celu and Softsign of ONNX, MIL and Core ML: cheaper than their exact forms, and less exact")
@@ -142,6 +150,7 @@ and --backends replaces them:
 
 func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	file := args[0]
+	f.values = f.values || (f.Precision || f.compare != "") && !f.TimingOnly
 	if err := f.checkFlags(); err != nil {
 		return err
 	}
@@ -210,6 +219,11 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if doc.Placement, err = f.newPlacement(res); err != nil {
 		return input.InFile(file, err)
 	}
+	if f.compare != "" {
+		if doc.FP32, err = fp32.Compare(ctx, res); err != nil {
+			return input.InFile(file, err)
+		}
+	}
 	x, err := f.explainNetwork(ctx, res, o, file)
 	if err != nil {
 		return input.InFile(file, err)
@@ -231,6 +245,14 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 // checkFlags returns an error if flags contradict each other or have values that are not valid.
 func (f *modelFlags) checkFlags() error {
 	switch {
+	case f.compare != "" && f.compare != "fp32":
+		return usage.Errorf("--compare %q: want fp32", f.compare)
+	case f.compare != "" && f.TimingOnly:
+		return usage.Errorf("--compare and --timing-only are mutually exclusive: a comparison needs values")
+	case f.compare != "" && (f.Repeat > 1 || len(f.State) > 0):
+		return usage.Errorf("--compare requires a single dispatch: without --repeat and --state")
+	case f.compare != "" && f.CSV:
+		return usage.Errorf("--compare and --csv are mutually exclusive; --json has the figures")
 	case f.values && f.TimingOnly:
 		return usage.Errorf("--values and --timing-only are mutually exclusive")
 	case f.top < 0:
@@ -248,6 +270,8 @@ func (f *modelFlags) printReport(w io.Writer, res *anesim.Result, doc *report.Ne
 		return report.WriteDocument(w, doc)
 	case f.CSV:
 		return report.WriteNetworkCSV(w, doc)
+	case f.Precision || f.compare != "":
+		return f.printAccuracy(w, doc)
 	}
 	if err := text.WriteNetwork(w, res, doc, x, f.formatExplainCommand(doc.File), f.top); err != nil {
 		return err
@@ -258,6 +282,24 @@ func (f *modelFlags) printReport(w io.Writer, res *anesim.Result, doc *report.Ne
 		}
 	}
 	return text.WriteCache(w, doc.Cache)
+}
+
+// printAccuracy writes the reports of --precision and --compare as text.
+func (f *modelFlags) printAccuracy(w io.Writer, doc *report.Network) error {
+	if f.Precision {
+		if err := text.WritePrecision(w, doc.Network, "layer", doc.PrecisionRows()); err != nil {
+			return err
+		}
+	}
+	if f.compare == "" {
+		return nil
+	}
+	if f.Precision {
+		if _, err := fmt.Fprintln(w); err != nil {
+			return err
+		}
+	}
+	return text.WriteComparison(w, doc.Network, doc.FP32)
 }
 
 // writeOutputs writes the output tensors. It returns an error if the network faulted or, with
@@ -305,8 +347,8 @@ func (f *modelFlags) formatExplainCommand(file string) string {
 // and returns the explanation. It returns nil if no output shows the explanation, or if the run used
 // options for which explain has no flags.
 func (f *modelFlags) explainNetwork(ctx context.Context, res *anesim.Result, o anesim.Options, file string) (*explain.Explanation, error) {
-	if f.HTML == "" && (f.JSON || f.CSV) {
-		return nil, nil // JSON and CSV have no explanation
+	if f.HTML == "" && (f.JSON || f.CSV || f.Precision || f.compare != "") {
+		return nil, nil // these have no explanation
 	}
 	if f.hasUnexplainableOptions() || len(f.reshape)+len(f.merge)+len(f.split) > 0 {
 		return nil, nil // explain would describe the network without these changes

@@ -249,6 +249,9 @@ func (f *runFlags) writeReport(w io.Writer, m *anesim.Model, res *anesim.Result,
 	if f.JSON {
 		return report.WriteDocument(w, doc)
 	}
+	if f.Precision {
+		return text.WritePrecision(w, doc.Program, "descriptor", doc.PrecisionRows())
+	}
 	if err := text.WriteRun(w, res, doc, text.RunOptions{Counters: f.Counters, Constants: f.Constants}); err != nil {
 		return err
 	}

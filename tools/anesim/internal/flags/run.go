@@ -38,6 +38,7 @@ type Run struct {
 	Watts      float64
 	Power      string
 	Bind       []string
+	Precision  bool
 	Counters   bool
 	Constants  bool
 	JSON       bool
@@ -68,6 +69,7 @@ func (f *Run) Register(s *pflag.FlagSet) {
 	s.DurationVar(&f.idle, "idle", 0, "idle for a `DURATION` like 150ms before the first dispatch and between repeated ones")
 	s.StringVar(&f.Init, "init", "", "register-init table from `FILE`, binary or CSV")
 	s.StringVar(&f.Record, "record", "", "write the commands of the run to `FILE`, for anesim fw")
+	s.BoolVar(&f.Precision, "precision", false, "report where the engine's arithmetic costs accuracy, and what helps, instead of times")
 	s.BoolVar(&f.Counters, "counters", false, "print the 24 counters of each descriptor")
 	s.BoolVar(&f.Constants, "constants", false, "print the chip's constants with their evidence")
 	s.BoolVar(&f.JSON, "json", false, "report as JSON (see docs/json.md)")
@@ -100,7 +102,7 @@ func (f *Run) Options() (o anesim.Options, err error) {
 	if err := f.checkFlags(); err != nil {
 		return o, err
 	}
-	o = anesim.Options{Values: !f.TimingOnly, Seed: f.seed, Repeat: f.Repeat, Idle: f.idle, PowerBudget: f.Watts}
+	o = anesim.Options{Values: !f.TimingOnly, Precision: f.Precision, Seed: f.seed, Repeat: f.Repeat, Idle: f.idle, PowerBudget: f.Watts}
 	if err = ReadChip(&o, f.Chip); err != nil {
 		return o, err
 	}
@@ -160,6 +162,10 @@ func (f *Run) checkFlags() error {
 		return usage.Errorf("--idle %v: want 0 or more", f.idle)
 	case f.Record != "" && (len(f.In) > 0 || len(f.State) > 0 || f.GateTiles != "" || f.Watts != 0 || f.Power != "" || len(f.Bind) > 0 || len(f.Set) > 0 || f.Init != "" || f.idle != 0):
 		return usage.Errorf("--record cannot record --in, --state, --gate-tiles, --power-budget, --power, --bind, --set, --init or --idle")
+	case f.Precision && f.TimingOnly:
+		return usage.Errorf("--precision and --timing-only are mutually exclusive: precision needs values")
+	case f.Precision && f.CSV:
+		return usage.Errorf("--precision and --csv are mutually exclusive; --json has the figures")
 	case f.TimingOnly && f.Out != "":
 		return usage.Errorf("--out and --timing-only are mutually exclusive: outputs need values")
 	}

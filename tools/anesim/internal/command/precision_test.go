@@ -1,0 +1,177 @@
+package command
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"anesim/bench/report"
+)
+
+// manyKeys is attention over many keys, whose shares are so small that the engine loses products.
+const manyKeys = `
+name: attention
+inputs:
+  scores: {h: 8, w: 4096}
+  values: {h: 4096, w: 16}
+layers:
+  - {name: the_shares_of_all_keys_that_the_softmax_of_this_layer_computes, op: softmax, from: scores, axis: w}
+  - {name: the_context_of_all_queries_that_this_layer_computes_from_shares, op: matmul, from: [the_shares_of_all_keys_that_the_softmax_of_this_layer_computes, values]}
+  - {op: relu}
+`
+
+func writeNetwork(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "net.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func runNetwork(t *testing.T, args ...string) (doc report.Network) {
+	t.Helper()
+	out, stderr, code := invoke(append([]string{"model"}, append(args, "--json")...)...)
+	if code != exitDone {
+		t.Fatalf("%q: %s", args, stderr)
+	}
+	if err := json.Unmarshal([]byte(out), &doc); err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// The first lines name the layer, the scale and both errors of the JSON report, and no line is wider
+// than 80 characters.
+func TestPrecisionText(t *testing.T) {
+	file := writeNetwork(t, manyKeys)
+	doc := runNetwork(t, file, "--precision")
+	s := doc.Layers[1].Precision.Sums
+	if s == nil || s.Shift < 5 || *s.Error < 0.02 || *s.Scaled > 0.0005 || doc.Layers[0].Precision.Sums != nil {
+		t.Fatalf("matmul: %+v; want an error of some 4 %% and a scale that repairs it; softmax: %+v", s, doc.Layers[0].Precision.Sums)
+	}
+	out, stderr, code := invoke("model", file, "--precision", "--compare", "fp32")
+	if code != exitDone {
+		t.Fatal(stderr)
+	}
+	if want := "attention: 1 of 1 layer loses accuracy in its sums\n"; !strings.HasPrefix(out, want) {
+		t.Errorf("report begins %q; want %q", strings.SplitN(out, "\n", 2)[0], want)
+	}
+	row := regexp.MustCompile(`matmul +[3-4]\.\d% +x 2\^(\d+) +x 2\^-(\d+) +0\.02\d%`).FindStringSubmatch(out)
+	if row == nil || row[1] != row[2] {
+		t.Errorf("no row with the scale of the matmul:\n%s", out)
+	}
+	for _, args := range [][]string{
+		{"model", file, "--precision", "--compare", "fp32"},
+		{"model", exampleNetwork("transformer.yaml"), "--precision", "--compare", "fp32"},
+		{"model", exampleNetwork("decoder-step.onnx"), "--precision", "--compare", "fp32"},
+		{"layer", "conv", "cin=32", "cout=32", "h=8", "w=8", "k=3", "pad=1", "groups=32", "act=gelu", "--precision"},
+		{"layer", "softmax", "c=16", "h=4", "w=4", "axis=c", "--precision"},
+		{"run", "--precision"},
+	} {
+		out, stderr, code := invoke(args...)
+		if code != exitDone {
+			t.Errorf("%q: %s", args, stderr)
+		}
+		for line := range strings.Lines(out) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 {
+				t.Errorf("%q: %d characters: %s", args, n, line)
+			}
+		}
+	}
+}
+
+// Measuring precision and comparing with float32 change neither values nor times.
+func TestPrecisionChangesNothingElse(t *testing.T) {
+	for _, file := range []string{writeNetwork(t, manyKeys), exampleNetwork("decoder-step.onnx"), exampleNetwork("classifier.mlpackage")} {
+		plain, measured := runNetwork(t, file, "--values"), runNetwork(t, file, "--precision", "--compare", "fp32")
+		if plain.Total.Cycles != measured.Total.Cycles || plain.Total.EnergyNJ != measured.Total.EnergyNJ {
+			t.Errorf("%s: %d cycles, %v; want %d, %v", file, measured.Total.Cycles, measured.Total.EnergyNJ, plain.Total.Cycles, plain.Total.EnergyNJ)
+		}
+		if len(plain.Outputs) == 0 || len(plain.Outputs) != len(measured.Outputs) {
+			t.Fatalf("%s: %d and %d outputs", file, len(plain.Outputs), len(measured.Outputs))
+		}
+		for i := range plain.Outputs {
+			if a, b := plain.Outputs[i].CRC32, measured.Outputs[i].CRC32; a != b {
+				t.Errorf("%s: output %s has checksum %s; want %s", file, plain.Outputs[i].Name, b, a)
+			}
+		}
+		if plain.FP32 != nil || plain.Layers[0].Precision != nil {
+			t.Errorf("%s: --values alone has figures on accuracy", file)
+		}
+		if measured.FP32 == nil || len(measured.FP32.Notes) > 0 || len(measured.FP32.Outputs) != len(plain.Outputs) {
+			t.Errorf("%s: %+v; want all outputs compared and no note", file, measured.FP32)
+		}
+	}
+}
+
+// A layer, the program that it is compiled to and a network of it have the same figures.
+func TestPrecisionOfLayerProgramAndNetwork(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "linear.hwx")
+	decode := func(args ...string) (run report.Run) {
+		t.Helper()
+		out, stderr, code := invoke(args...)
+		if code != exitDone {
+			t.Fatalf("%q: %s", args, stderr)
+		}
+		if err := json.Unmarshal([]byte(out), &run); err != nil {
+			t.Fatal(err)
+		}
+		return run
+	}
+	sums := func(run report.Run) (found *report.Sums) {
+		for i := range run.Descriptors {
+			if s := run.Descriptors[i].Precision.Sums; s != nil {
+				found = s
+			}
+		}
+		return found
+	}
+	layer := sums(decode("layer", "linear", "m=16", "k=1024", "n=32", "--precision", "--json", "--emit", program))
+	again := sums(decode("run", program, "--precision", "--json"))
+	net := runNetwork(t, writeNetwork(t, "inputs: {x: {h: 16, w: 1024}}\nlayers:\n  - {op: linear, n: 32}\n"), "--precision").Layers[0].Precision.Sums
+	for name, got := range map[string]*report.Sums{"program": again, "network": net} {
+		if got == nil || *got.Error != *layer.Error || got.Sampled != layer.Sampled || got.Shift != layer.Shift || got.Largest != layer.Largest {
+			t.Errorf("%s: %+v; want %+v", name, got, layer)
+		}
+	}
+}
+
+// The error that a matmul adds to float32's is that of its sums, if its operands are exact.
+func TestComparisonAgreesWithPrecision(t *testing.T) {
+	file := writeNetwork(t, "inputs: {x: {h: 16, w: 512}}\nlayers:\n  - {op: mul, second: scalar, value: 0.0009765625}\n  - {op: linear, n: 64}\n")
+	doc := runNetwork(t, file, "--precision", "--compare", "fp32")
+	sums, layers := doc.Layers[1].Precision.Sums, doc.FP32.Layers
+	if got := layers[len(layers)-1]; got.Error == nil || math.Abs(*got.Error-*sums.Error) > 0.01**sums.Error || *got.Error < 0.005 || sums.Sampled != sums.Results {
+		t.Errorf("float32 says %+v, sums %+v; want one error, above 0.5 %%", got, sums)
+	}
+	if worst := doc.FP32.Worst; len(worst) == 0 || worst[0] != len(layers)-1 {
+		t.Errorf("worst layers are %v; want %d first", worst, len(layers)-1)
+	}
+}
+
+func TestPrecisionErrors(t *testing.T) {
+	file := writeNetwork(t, manyKeys)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"model", file, "--precision", "--timing-only"}, "mutually exclusive"},
+		{[]string{"model", file, "--precision", "--csv"}, "--json has the figures"},
+		{[]string{"model", file, "--compare", "fp32", "--timing-only"}, "mutually exclusive"},
+		{[]string{"model", file, "--compare", "fp32", "--csv"}, "--json has the figures"},
+		{[]string{"model", file, "--compare", "fp32", "--repeat", "2"}, "single dispatch"},
+		{[]string{"model", file, "--compare", "bf16"}, "want fp32"},
+		{[]string{"run", "--precision", "--timing-only"}, "mutually exclusive"},
+		{[]string{"layer", "add", "c=4", "--precision", "--csv"}, "--json has the figures"},
+	} {
+		if _, stderr, code := invoke(c.args...); code != exitUsage || !strings.Contains(stderr, c.want) {
+			t.Errorf("%q: status %d, %q; want %q", c.args, code, stderr, c.want)
+		}
+	}
+}

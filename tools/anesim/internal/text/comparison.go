@@ -1,0 +1,76 @@
+package text
+
+import (
+	"io"
+	"math"
+
+	"anesim/bench/fp32"
+	"anesim/bench/report"
+	"anesim/tools/anesim/internal/terminal"
+)
+
+// WriteComparison writes how far the outputs of the named network are from those in float32, the layers
+// that add most to that, and the errors along the network.
+func WriteComparison(w io.Writer, name string, c *fp32.Comparison) error {
+	p := newPager(w)
+	name = terminal.CutMiddle(report.Printable(name), 30)
+	switch len(c.Outputs) {
+	case 0:
+		p.Printf("%s: no output of the network can be compared with float32", name)
+	case 1:
+		out := &c.Outputs[0]
+		p.Printf("%s: output %s differs from float32 by %s", name, terminal.CutMiddle(report.Printable(out.Name), 20), formatError(out.Error))
+	default:
+		p.Printf("%s: its outputs differ from float32 by", name)
+		for i := range c.Outputs {
+			out := &c.Outputs[i]
+			p.Printf("  %-10s %s", formatError(out.Error), terminal.CutMiddle(report.Printable(out.Name), 60))
+		}
+	}
+	if len(c.Worst) > 0 {
+		p.Printf("layers that add most to the error:")
+		t := newErrorTable()
+		for _, i := range c.Worst {
+			addErrorRow(t, &c.Layers[i])
+		}
+		p.TableWithin(t, precisionWidth, 2)
+	}
+	for _, note := range c.Notes {
+		p.Printf("note: %s", report.Printable(note))
+	}
+	if len(c.Layers) == 0 {
+		return p.Err
+	}
+	p.Printf("")
+	p.Printf("the error along the network:")
+	t := newErrorTable()
+	for i := range c.Layers {
+		addErrorRow(t, &c.Layers[i])
+	}
+	p.TableWithin(t, precisionWidth, 0)
+	p.Lines([]string{
+		"error: root mean square of the differences over that of the float32 values",
+		"before: largest error of the operands; added: error that is not from operands",
+		"largest: largest difference over the largest magnitude",
+		"float32 has the same layers, with the same weights in fp16, and exact functions",
+		"in place of activation tables",
+	})
+	return p.Err
+}
+
+func newErrorTable() *terminal.Table {
+	return terminal.NewTable(terminal.Word("layer", 0), terminal.Word("op", 0), terminal.Number("before", 0),
+		terminal.Number("error", 0), terminal.Number("added", 0), terminal.Number("largest", 0))
+}
+
+func addErrorRow(t *terminal.Table, l *fp32.Layer) {
+	added := "-"
+	if g := l.Growth(); !math.IsInf(g, 0) {
+		added = formatPercentage(g)
+	}
+	op := l.Op
+	if l.Activation != "" {
+		op += "+" + l.Activation
+	}
+	t.Add(report.Printable(l.Name), report.Printable(op), formatPercentage(l.Before), formatError(l.Error), added, formatError(l.Largest))
+}
