@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"anesim/loader/network/onnx"
-	"anesim/loader/network/wire/wiretest"
+	"anesim/loader/network/wire"
 )
 
 // irVersions maps the version of an operator set to the version of the file format that
@@ -21,7 +21,7 @@ var irVersions = map[int]int{9: 4, 10: 5, 11: 6, 12: 7, 13: 7, 14: 7, 15: 8, 16:
 
 // Encode returns g as an ONNX file. The same graph always has the same bytes.
 func (g *Graph) Encode() []byte {
-	var nodes []wiretest.Message
+	var nodes []wire.Encoding
 	for i, n := range g.Nodes {
 		nodes = append(nodes, n.encode(fmt.Sprintf("n%d", i+1)))
 	}
@@ -35,7 +35,7 @@ const functionDomain = "local"
 // one to three nodes of g. The nodes take their attributes from the call. All functions have the
 // same names for different tensors.
 func (g *Graph) EncodeInFunctions(rng *rand.Rand) []byte {
-	var calls, functions []wiretest.Message
+	var calls, functions []wire.Encoding
 	for at := 0; at < len(g.Nodes); {
 		end := min(at+1+rng.IntN(3), len(g.Nodes))
 		call, function := g.encodeFunction(fmt.Sprintf("f%d", len(calls)), g.Nodes[at:end])
@@ -46,7 +46,7 @@ func (g *Graph) EncodeInFunctions(rng *rand.Rand) []byte {
 }
 
 // encodeFunction returns a function of the given nodes and a call of it.
-func (g *Graph) encodeFunction(name string, nodes []*Node) (call, function wiretest.Message) {
+func (g *Graph) encodeFunction(name string, nodes []*Node) (call, function wire.Encoding) {
 	local := map[string]string{"": ""}
 	define := func(outer string) (inner string, isNew bool) {
 		if inner, ok := local[outer]; ok {
@@ -62,7 +62,7 @@ func (g *Graph) encodeFunction(name string, nodes []*Node) (call, function wiret
 		}
 	}
 	function = function.Text(1, name).Text(10, functionDomain)
-	var body, attributes wiretest.Message
+	var body, attributes wire.Encoding
 	for i, n := range nodes {
 		inner := &Node{Op: n.Op, Domain: n.Domain}
 		for _, in := range n.Inputs {
@@ -85,7 +85,7 @@ func (g *Graph) encodeFunction(name string, nodes []*Node) (call, function wiret
 			given.Name = fmt.Sprintf("a%d_%s", i, a.Name)
 			attributes = attributes.Bytes(5, given.encode())
 			function = function.Text(6, given.Name)
-			m = m.Bytes(5, wiretest.Message{}.Text(1, a.Name).Text(21, given.Name).Int(20, int(a.Kind)))
+			m = m.Bytes(5, wire.Encoding{}.Text(1, a.Name).Text(21, given.Name).Int(20, int(a.Kind)))
 		}
 		body = body.Bytes(7, m)
 	}
@@ -98,19 +98,19 @@ func (g *Graph) encodeFunction(name string, nodes []*Node) (call, function wiret
 }
 
 // encodeVersions returns the versions of the operator domains that the nodes of g use.
-func (g *Graph) encodeVersions() []wiretest.Message {
-	versions := []wiretest.Message{wiretest.Message{}.Text(1, "").Int(2, g.Opset)}
+func (g *Graph) encodeVersions() []wire.Encoding {
+	versions := []wire.Encoding{wire.Encoding{}.Text(1, "").Int(2, g.Opset)}
 	for _, n := range g.Nodes {
 		if n.Domain != "" {
-			return append(versions, wiretest.Message{}.Text(1, n.Domain).Int(2, 1))
+			return append(versions, wire.Encoding{}.Text(1, n.Domain).Int(2, 1))
 		}
 	}
 	return versions
 }
 
 // encodeModel returns an ONNX file with the given encoded nodes and functions, and the rest of g.
-func (g *Graph) encodeModel(nodes, functions []wiretest.Message) []byte {
-	var graph wiretest.Message
+func (g *Graph) encodeModel(nodes, functions []wire.Encoding) []byte {
+	var graph wire.Encoding
 	for _, c := range g.Constants {
 		if c.Form == NodeForm {
 			graph = graph.Bytes(1, c.encodeAsConstantNode(g.Opset))
@@ -131,12 +131,12 @@ func (g *Graph) encodeModel(nodes, functions []wiretest.Message) []byte {
 	for _, name := range g.Outputs {
 		graph = graph.Bytes(12, encodeValue(name, g.Values[name]))
 	}
-	model := wiretest.Message{}.Int(1, irVersions[g.Opset]).Text(2, "randomgraph").Bytes(7, graph)
+	model := wire.Encoding{}.Int(1, irVersions[g.Opset]).Text(2, "randomgraph").Bytes(7, graph)
 	for _, version := range g.encodeVersions() {
 		model = model.Bytes(8, version)
 	}
 	if len(functions) > 0 {
-		model = model.Bytes(8, wiretest.Message{}.Text(1, functionDomain).Int(2, 1))
+		model = model.Bytes(8, wire.Encoding{}.Text(1, functionDomain).Int(2, 1))
 	}
 	for _, f := range functions {
 		model = model.Bytes(25, f)
@@ -144,8 +144,8 @@ func (g *Graph) encodeModel(nodes, functions []wiretest.Message) []byte {
 	return model
 }
 
-func (n *Node) encode(name string) wiretest.Message {
-	var m wiretest.Message
+func (n *Node) encode(name string) wire.Encoding {
+	var m wire.Encoding
 	for _, in := range n.Inputs {
 		m = m.Text(1, in)
 	}
@@ -162,8 +162,8 @@ func (n *Node) encode(name string) wiretest.Message {
 	return m
 }
 
-func (a Attribute) encode() wiretest.Message {
-	m := wiretest.Message{}.Text(1, a.Name)
+func (a Attribute) encode() wire.Encoding {
+	m := wire.Encoding{}.Text(1, a.Name)
 	switch a.Kind {
 	case FloatKind:
 		m = m.Float(2, a.Float)
@@ -183,17 +183,17 @@ func (a Attribute) encode() wiretest.Message {
 	return m.Int(20, int(a.Kind))
 }
 
-func encodeValue(name string, v Value) wiretest.Message {
-	var shape wiretest.Message
+func encodeValue(name string, v Value) wire.Encoding {
+	var shape wire.Encoding
 	for _, d := range v.Dims {
-		shape = shape.Bytes(1, wiretest.Message{}.Int(1, d))
+		shape = shape.Bytes(1, wire.Encoding{}.Int(1, d))
 	}
-	tensor := wiretest.Message{}.Int(1, int(v.Type)).Bytes(2, shape)
-	return wiretest.Message{}.Text(1, name).Bytes(2, wiretest.Message{}.Bytes(1, tensor))
+	tensor := wire.Encoding{}.Int(1, int(v.Type)).Bytes(2, shape)
+	return wire.Encoding{}.Text(1, name).Bytes(2, wire.Encoding{}.Bytes(1, tensor))
 }
 
-func (t *Tensor) encode() wiretest.Message {
-	var m wiretest.Message
+func (t *Tensor) encode() wire.Encoding {
+	var m wire.Encoding
 	for _, d := range t.Dims {
 		m = m.Int(1, d)
 	}
@@ -201,7 +201,7 @@ func (t *Tensor) encode() wiretest.Message {
 	if t.Form != TypedForm || t.Type == onnx.Double || t.Type == onnx.Float16 || t.Type == onnx.Uint32 {
 		return m.Bytes(9, t.encodeValues())
 	}
-	var packed wiretest.Message
+	var packed wire.Encoding
 	for _, v := range t.Values {
 		switch t.Type {
 		case onnx.Float:
@@ -221,8 +221,8 @@ func (t *Tensor) encode() wiretest.Message {
 
 // encodeAsConstantNode returns an encoded Constant node that produces t. If the operator set has an
 // attribute for a number or a list of integers, such a tensor is stored there.
-func (t *Tensor) encodeAsConstantNode(opset int) wiretest.Message {
-	n := wiretest.Message{}.Text(2, t.Name).Text(3, "constant "+t.Name).Text(4, "Constant")
+func (t *Tensor) encodeAsConstantNode(opset int) wire.Encoding {
+	n := wire.Encoding{}.Text(2, t.Name).Text(3, "constant "+t.Name).Text(4, "Constant")
 	switch {
 	case opset >= 12 && t.Type == onnx.Float && len(t.Dims) == 0:
 		return n.Bytes(5, Attribute{Name: "value_float", Kind: FloatKind, Float: float32(t.Values[0])}.encode())
@@ -234,7 +234,7 @@ func (t *Tensor) encodeAsConstantNode(opset int) wiretest.Message {
 		return n.Bytes(5, a.encode())
 	}
 	const tensorField, tensorKind = 5, 4
-	return n.Bytes(5, wiretest.Message{}.Text(1, "value").Bytes(tensorField, t.encode()).Int(20, tensorKind))
+	return n.Bytes(5, wire.Encoding{}.Text(1, "value").Bytes(tensorField, t.encode()).Int(20, tensorKind))
 }
 
 // clampInt64 returns v as an integer, or the largest int64 if v is at least 1<<62.

@@ -18,7 +18,7 @@ import (
 	"anesim/loader/network"
 	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
-	"anesim/loader/network/wire/wiretest"
+	"anesim/loader/network/wire"
 )
 
 // An outcome is the kind of result of a node test.
@@ -157,7 +157,7 @@ func runModel(data []byte, m *onnx.Model, in, out map[string]*onnx.Tensor, const
 			inputs = append(inputs, x.Name)
 			continue
 		}
-		graph = wiretest.Message(graph).Bytes(5, encodeConstant(x.Name, t))
+		graph = wire.Encoding(graph).Bytes(5, encodeConstant(x.Name, t))
 	}
 	n, err := network.ReadONNX(replaceGraph(data, graph), network.Options{})
 	if err != nil {
@@ -272,7 +272,7 @@ func graphOf(data []byte) []byte {
 
 // replaceGraph returns an encoded ONNX model with another encoded graph.
 func replaceGraph(data, graph []byte) []byte {
-	var out wiretest.Message
+	var out wire.Encoding
 	walkFields(data, func(num protowire.Number, field, body []byte) {
 		if num != 7 {
 			out = append(out, field...)
@@ -301,7 +301,7 @@ func walkFields(data []byte, visit func(num protowire.Number, field, body []byte
 
 // encodeConstant returns t as an encoded constant of a graph, with the given name.
 func encodeConstant(name string, t *onnx.Tensor) []byte {
-	var m wiretest.Message
+	var m wire.Encoding
 	for _, d := range t.Dims {
 		m = m.Int(1, int(d))
 	}

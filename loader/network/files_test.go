@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"anesim/loader/network/coreml/coremltest"
 	"anesim/loader/network/mil"
 	ox "anesim/loader/network/onnx/onnxtest"
 	"anesim/loader/network/partition"
@@ -93,9 +92,7 @@ func TestExampleFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := coremltest.Package(filepath.Join(dir, "classifier.mlpackage"), coremltest.Model(p), newSmallWeights()); err != nil {
-		t.Fatal(err)
-	}
+	writePackage(t, filepath.Join(dir, "classifier.mlpackage"), p, newSmallWeights())
 	for name, data := range map[string][]byte{"picture.mil": []byte(pictureMIL), "decoder-step.onnx": newDecoderStep()} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 
 	"anesim/loader/layer"
 	"anesim/loader/network/bundle"
-	"anesim/loader/network/coreml/coremltest"
+	"anesim/loader/network/coreml"
 	"anesim/loader/network/list"
 	"anesim/loader/network/mil"
 	"anesim/loader/network/onnx"
@@ -27,7 +27,7 @@ import (
 func writePackedPackage(t *testing.T) string {
 	t.Helper()
 	r := rand.New(rand.NewPCG(3, 9))
-	var w coremltest.Weights
+	var w coreml.Weights
 	add := func(elem mil.Elem, n int, value func(i int) float64) uint64 {
 		to := map[mil.Elem]onnx.DataType{"uint8": onnx.Uint8, "int8": onnx.Int8, "fp16": onnx.Float16}[elem]
 		var data []byte
@@ -63,9 +63,7 @@ func writePackedPackage(t *testing.T) string {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "packed.mlpackage")
-	if err := coremltest.Package(dir, coremltest.Model(p), w); err != nil {
-		t.Fatal(err)
-	}
+	writePackage(t, dir, p, w)
 	return dir
 }
 

@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
 	"anesim/loader/layer"
 	"anesim/loader/network/coreml"
-	"anesim/loader/network/coreml/coremltest"
 	"anesim/loader/network/list"
 	"anesim/loader/network/mil"
 	"anesim/loader/network/onnx"
@@ -42,14 +42,26 @@ const small = `program(1.3)
 }
 `
 
-func newSmallWeights() coremltest.Weights {
-	var w coremltest.Weights
+func newSmallWeights() coreml.Weights {
+	var w coreml.Weights
 	var data []byte
 	for i := range 8 * 4 * 9 {
 		data = onnx.Float16.Append(data, float64(i%5))
 	}
 	w.Add("fp16", data)
 	return w
+}
+
+// writePackage writes program p with its weights as a package in the directory dir.
+func writePackage(t *testing.T, dir string, p *mil.Program, w coreml.Weights) {
+	t.Helper()
+	files := fstest.MapFS{}
+	for name, data := range coreml.Files(coreml.Encode(p), w) {
+		files[name] = &fstest.MapFile{Data: data, Mode: 0o666}
+	}
+	if err := os.CopyFS(dir, files); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func writeSmallPackage(t *testing.T) string {
@@ -59,9 +71,7 @@ func writeSmallPackage(t *testing.T) string {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "small.mlpackage")
-	if err := coremltest.Package(dir, coremltest.Model(p), newSmallWeights()); err != nil {
-		t.Fatal(err)
-	}
+	writePackage(t, dir, p, newSmallWeights())
 	return dir
 }
 
@@ -150,7 +160,7 @@ func TestCoreMLErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	good := coremltest.Model(p)
+	good := coreml.Encode(p)
 	for i := range good {
 		if _, err := ReadCoreML(good[:i], Options{}); err == nil {
 			t.Fatalf("cut at %d of %d", i, len(good))
@@ -214,7 +224,7 @@ func FuzzReadCoreML(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(coremltest.Model(p))
+	f.Add(coreml.Encode(p))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		checkEnlarged(t, data, false, len(data), len(data), func(b []byte) error { _, err := ReadCoreML(b, Options{}); return err })
 		checkRead(t, ReadCoreML, data)

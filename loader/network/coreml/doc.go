@@ -1,4 +1,4 @@
-// Package coreml reads the files that store a Core ML model:
+// Package coreml reads and writes the files that store a Core ML model:
 //
 //	net.mlpackage/
 //	  Manifest.json                   which item is the model
@@ -10,6 +10,6 @@
 //	             o  0xdeadbeef, type, size, data offset, padding in bits   64 bytes, at a multiple of 64
 //	                data, at a multiple of 64
 //
-// An .mlmodel file holds the same message. Only programs are read. The error for another kind
+// An .mlmodel file holds the same message. Only programs are read and written. The error for another kind
 // of model, such as neural-network layers or trees, names that kind.
 package coreml

@@ -214,6 +214,16 @@ var elemNames = map[uint64]Elem{
 	25: "int4", 31: "uint8", 32: "uint16", 33: "uint32", 34: "uint64", 35: "uint4", 36: "uint2", 37: "uint1", 38: "uint6", 39: "uint3",
 }
 
+// ElemNumber returns the number by which a message names element type e, or 0 for an unknown type.
+func ElemNumber(e Elem) uint64 {
+	for number, name := range elemNames {
+		if name == e {
+			return number
+		}
+	}
+	return 0
+}
+
 func (d *decoder) decodeType(f wire.Field, t *Type) error {
 	if d.depth++; d.depth > maxDepth {
 		return newFormatError(f, "nesting of types and values exceeds the limit of %d levels", maxDepth)

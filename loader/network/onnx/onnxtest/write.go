@@ -7,11 +7,11 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"anesim/loader/network/wire/wiretest"
+	"anesim/loader/network/wire"
 )
 
 // A Message is a part of an ONNX file.
-type Message = wiretest.Message
+type Message = wire.Encoding
 
 // Model returns the content of an ONNX file whose graph has the given parts: inputs, outputs, nodes
 // and constants, as [Input], [Output], [Node] and [Constant] return them.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"anesim/loader/network/coreml/coremltest"
+	"anesim/loader/network/coreml"
 	"anesim/loader/network/mil"
 )
 
@@ -19,7 +19,7 @@ func (r *attacker) coreml() (args []string, ext string, data []byte) {
 	for {
 		args, _, text := r.mil()
 		if p, err := mil.Parse(string(text)); err == nil {
-			return args, ".mlmodel", coremltest.Model(p)
+			return args, ".mlmodel", coreml.Encode(p)
 		}
 	}
 }

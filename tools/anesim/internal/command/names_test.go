@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/loader/network/coreml/coremltest"
+	"anesim/loader/network/coreml"
 	"anesim/loader/network/mil"
 	"anesim/loader/network/onnx/onnxtest"
 )
@@ -36,7 +36,7 @@ layers:
 `),
 		"net.onnx": onnxtest.Model(onnxtest.Input("x\x01i", 1, 4, 2, 2), onnxtest.Node("Relu", "y\x00a", []string{"x\x01i"}),
 			onnxtest.Node("Sigmoid", "y\x00b", []string{"x\x01i"}), onnxtest.Output("y\x00a"), onnxtest.Output("y\x00b")),
-		"net.mlmodel": bytes.ReplaceAll(bytes.ReplaceAll(coremltest.Model(p), []byte("yQ"), []byte("y\x00")), []byte("xQ"), []byte("x\x01")),
+		"net.mlmodel": bytes.ReplaceAll(bytes.ReplaceAll(coreml.Encode(p), []byte("yQ"), []byte("y\x00")), []byte("xQ"), []byte("x\x01")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			file, dir := writeFile(t, name, data), t.TempDir()
