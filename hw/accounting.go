@@ -89,6 +89,13 @@ func (a *Accounting) Total() clock.Cycles {
 		a.L2ReadStall + a.L2WriteStall + a.Overhead + a.Idle
 }
 
+// AddRuns adds n times the cycles of b to a, cause by cause.
+func (a *Accounting) AddRuns(b *Accounting, n int) {
+	for cause, cycles := range b.All() {
+		*a.Of(cause) += clock.Cycles(n) * cycles
+	}
+}
+
 // Add adds the cycles of b to a, cause by cause.
 func (a *Accounting) Add(b *Accounting) {
 	for c := range NumCauses {

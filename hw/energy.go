@@ -27,6 +27,17 @@ func (e *EnergyParts) Add(x *EnergyParts) {
 	e.Active += x.Active
 }
 
+// AddRuns adds n times the energy of x to e, consumer by consumer.
+func (e *EnergyParts) AddRuns(x *EnergyParts, n int) {
+	runs := float64(n)
+	e.MAC += clock.Nanojoules(runs * float64(x.MAC))
+	e.Table += clock.Nanojoules(runs * float64(x.Table))
+	e.L2 += clock.Nanojoules(runs * float64(x.L2))
+	e.DRAM += clock.Nanojoules(runs * float64(x.DRAM))
+	e.Planar += clock.Nanojoules(runs * float64(x.Planar))
+	e.Active += clock.Nanojoules(runs * float64(x.Active))
+}
+
 // Total returns the energy of all consumers together.
 func (e *EnergyParts) Total() clock.Nanojoules {
 	return e.MAC + e.Table + e.L2 + e.DRAM + e.Planar + e.Active

@@ -183,10 +183,7 @@ func (r *Report) Repeat(count, length int) {
 		r.Time += clock.Nanoseconds(float64(count) * float64(d.Time))
 		r.Energy += clock.Nanojoules(float64(count) * float64(d.Energy))
 		r.MACs += n * d.MACs
-		r.DMA.Source1 += n * d.DMA.Source1
-		r.DMA.Source2 += n * d.DMA.Source2
-		r.DMA.Kernel += n * d.DMA.Kernel
-		r.DMA.Destination += n * d.DMA.Destination
+		r.DMA.AddRuns(&d.DMA, count)
 	}
 }
 
@@ -222,9 +219,7 @@ func (r *Report) Accounting() (a Accounting) {
 		return r.Rest.Cycles
 	}
 	for i := range r.Descriptors {
-		for c, n := range r.Descriptors[i].Cycles.All() {
-			*a.Of(c) += clock.Cycles(r.countRuns(i)) * n
-		}
+		a.AddRuns(&r.Descriptors[i].Cycles, r.countRuns(i))
 	}
 	return a
 }
@@ -249,13 +244,7 @@ func (r *Report) Parts() (e EnergyParts) {
 		return r.Rest.Parts
 	}
 	for i := range r.Descriptors {
-		x, n := &r.Descriptors[i].Parts, float64(r.countRuns(i))
-		e.MAC += clock.Nanojoules(n * float64(x.MAC))
-		e.Table += clock.Nanojoules(n * float64(x.Table))
-		e.L2 += clock.Nanojoules(n * float64(x.L2))
-		e.DRAM += clock.Nanojoules(n * float64(x.DRAM))
-		e.Planar += clock.Nanojoules(n * float64(x.Planar))
-		e.Active += clock.Nanojoules(n * float64(x.Active))
+		e.AddRuns(&r.Descriptors[i].Parts, r.countRuns(i))
 	}
 	return e
 }

@@ -88,8 +88,9 @@ func (d *descriptorSum) frameName() string {
 	return fmt.Sprintf("%d tds that are not listed: %v, of other shapes", d.count, d.Op)
 }
 
-// sumDescriptors sums each listed descriptor over all dispatches. It returns the sums in the order
-// in which the descriptors first ran.
+// sumDescriptors sums each listed descriptor over all dispatches, including those that are not
+// listed because they are like the last one. It returns the sums in the order in which the
+// descriptors first ran.
 func sumDescriptors(r *anesim.Result) []descriptorSum {
 	type place struct{ program, index int }
 	at := make(map[place]int)
@@ -100,18 +101,24 @@ func sumDescriptors(r *anesim.Result) []descriptorSum {
 	var list []descriptorSum
 	for disp, p := range r.Dispatches() {
 		counted := r.Counted(p, disp)
+		runs := 1
+		if disp == &p.Dispatches[len(p.Dispatches)-1] {
+			runs += p.Again
+		}
 		for i := range counted.Descriptors {
 			d := &counted.Descriptors[i]
 			key := place{programs[p], d.Index}
-			if j, ok := at[key]; ok {
-				sum := &list[j]
-				sum.Cycles.Add(&d.Cycles)
-				sum.Parts.Add(&d.Parts)
-				sum.DMA.Add(&d.DMA)
-				continue
+			more := runs
+			j, ok := at[key]
+			if !ok {
+				j, more = len(list), runs-1
+				at[key] = j
+				list = append(list, descriptorSum{DescriptorReport: *d, program: key.program, layer: r.LayerOf(p, d)})
 			}
-			at[key] = len(list)
-			list = append(list, descriptorSum{DescriptorReport: *d, program: key.program, layer: r.LayerOf(p, d)})
+			sum := &list[j]
+			sum.Cycles.AddRuns(&d.Cycles, more)
+			sum.Parts.AddRuns(&d.Parts, more)
+			sum.DMA.AddRuns(&d.DMA, more)
 		}
 	}
 	return list

@@ -29,7 +29,7 @@ func TestProfileSumsToTheReport(t *testing.T) {
 	for name, m := range map[string]*anesim.Model{
 		"program": anesim.Identity(), "layer": layer, "network": samples.Read(t, profiledNetwork),
 	} {
-		for _, repeat := range []int{1, 3} {
+		for _, repeat := range []int{1, 3, 100_000} {
 			res := samples.Run(t, m, anesim.Options{Repeat: repeat})
 			var b bytes.Buffer
 			if err := report.WriteProfile(&b, res, "net.yaml"); err != nil {

@@ -21,6 +21,15 @@ func TrafficOf(o *regs.Operands) Traffic {
 	}
 }
 
+// AddRuns adds n times the bytes of u to t.
+func (t *Traffic) AddRuns(u *Traffic, n int) {
+	runs := uint64(n)
+	t.Source1 += runs * u.Source1
+	t.Source2 += runs * u.Source2
+	t.Kernel += runs * u.Kernel
+	t.Destination += runs * u.Destination
+}
+
 // Add adds the bytes of u to t, operand by operand.
 func (t *Traffic) Add(u *Traffic) {
 	t.Source1 += u.Source1
