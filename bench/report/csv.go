@@ -99,10 +99,12 @@ func (c *RunCSV) End() error {
 
 // WriteNetworkCSV writes a CSV file with one row per layer of the network d. The column
 // "not_modelled" says why the layer is not modelled, or is empty. The column "program" has the
-// number of the layer's program, from 1, or 0 if it is in none.
+// number of the layer's program, from 1, or 0 if it is in none. The column "working_ns" has the time
+// that rates refer to.
 func WriteNetworkCSV(w io.Writer, d *Network) error {
 	c := csv.NewWriter(w)
-	c.Write(append(listColumnNames(LayerColumns), "not_modelled", "program"))
+	c.Write(append(listColumnNames(LayerColumns), "not_modelled", "program", "working_ns"))
+	working := valueIfModelled(func(x *Layer) Value { return newTimeValue(x.Total.WorkingNs) })
 	missing := d.NotModelled
 	for i := range d.Layers {
 		l := &d.Layers[i]
@@ -116,7 +118,7 @@ func WriteNetworkCSV(w io.Writer, d *Network) error {
 		if !l.Modelled {
 			reason, missing = Cell(missing[0].Reason), missing[1:]
 		}
-		c.Write(append(row, reason, strconv.Itoa(l.Program)))
+		c.Write(append(row, reason, strconv.Itoa(l.Program), string(working(l).appendCSV(nil))))
 	}
 	c.Flush()
 	return c.Error()
