@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -133,6 +134,27 @@ var growthRows = []struct {
 		in.work *= explainedChanges
 		return in
 	}, 16 << 10, 0, 50 * time.Microsecond},
+	{"branches of a sum", ".onnx", func(n int) sizedInput {
+		n *= unit(500, 250)
+		parts := []ox.Message{ox.Input("x", 1, 8, 8, 8), ox.Output("y")}
+		var names []string
+		for i := range n {
+			names = append(names, "a"+strconv.Itoa(i))
+			parts = append(parts, ox.Node("Relu", names[i], []string{"x"}))
+		}
+		return networkInput(2*n, append(parts, ox.Node("Sum", "y", names))...)
+	}, 64 << 10, 0, 150 * time.Microsecond},
+	{"parts of a split, joined in reverse", ".onnx", func(n int) sizedInput {
+		n *= unit(1000, 130)
+		var names []string
+		for i := range n {
+			names = append(names, "a"+strconv.Itoa(i))
+		}
+		split := ox.Several("Split", names, []string{"x"}, ox.Int("axis", 1))
+		reversed := slices.Clone(names)
+		slices.Reverse(reversed)
+		return networkInput(2*n, ox.Input("x", 1, n, 8, 8), ox.Output("y"), split, ox.Node("Concat", "y", reversed, ox.Int("axis", 1)))
+	}, 64 << 10, 0, 150 * time.Microsecond},
 	{"steps of an LSTM", ".onnx", func(n int) sizedInput {
 		n = min(512, unit(3, 16)*n)
 		return networkInput(26*n, ox.Input("x", n, 1, 16), ox.Constant("w", []int{1, 64, 16}), ox.Constant("r", []int{1, 64, 16}), ox.Output("y"),
