@@ -217,7 +217,7 @@ type explainer struct {
 // defaultWork is the default of Options.Work.
 const defaultWork = 1 << 18
 
-// WorkLikeRun returns an Options.Work with which [Explain] takes no longer than the run of a model
+// WorkLikeRun returns an Options.Work with which [Explain] lasts about as long as the run of a model
 // with the given number of descriptors, or a fraction of a second if that is longer: enough to try
 // all changes to a small model.
 func WorkLikeRun(descriptors int) int {
@@ -249,8 +249,8 @@ func (x *explainer) timeModel(ctx context.Context, m *anesim.Model, o anesim.Opt
 
 // changeNetwork returns the network that change makes of the model. It returns errWork without
 // calling change if a run of the result would exceed the limit on timed descriptors, and also if the
-// result has more layers than that. A change that is not run counts as one that is, because making
-// it takes about as long.
+// result has more layers than that. A change counts even if it is not run, because making it lasts
+// about as long.
 func (x *explainer) changeNetwork(change func() (*anesim.Model, error)) (*anesim.Model, error) {
 	need := len(x.base.Report.Descriptors)
 	if need > x.left {

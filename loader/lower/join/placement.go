@@ -47,16 +47,16 @@ func (j *joiner) placeResidents() (kept map[access]*resident, shift []int) {
 	return p.kept, shift
 }
 
-// Choosing one tensor at a time takes the square of the number of tensors. After exactWork extents
+// Choosing one tensor at a time costs the square of the number of tensors. After exactWork extents
 // were placed, and for networks of more than exactExtents, placeResidents chooses several tensors
-// at a time. Published networks have up to 940 extents; all but one, in which 140
-// tensors go through memory one after the other, take less than exactWork.
+// at a time. Published networks have up to 940 extents; all but one, in which 140 tensors go through
+// memory one after the other, need less than exactWork.
 const (
 	exactWork    = 1 << 17 // 0.1 to 0.4 s
 	exactExtents = 2048
 )
 
-// A placement is the state of placeResidents.
+// A placement holds the state of placeResidents.
 type placement struct {
 	j      *joiner
 	chosen []*resident
@@ -154,7 +154,7 @@ func compareStay(a, b *place.Extent) int {
 }
 
 // spillOverload makes tensors go through memory, many at a time. It goes through the steps in order.
-// While more bytes are in use at a step than L2 has, it takes the tensor out that spillAt would.
+// While more bytes are in use at a step than L2 has, it removes the tensor that spillAt would.
 //
 // Free bytes in pieces can still be too small for an extent. bad has the extents that do not fit:
 // spillOverload counts on fewer bytes at their steps, 1/64 of L2 less than it has and twice
@@ -241,7 +241,7 @@ func (p *placement) usableBytes(step int) int {
 	return size - min(size, size/64<<min(p.crowded[step]-1, 6))
 }
 
-// A stay is an extent of residents: of one, or of several of which each overwrites the one before.
+// A stay holds an extent of residents: of one, or of several of which each overwrites the one before.
 type stay struct {
 	extent    *place.Extent
 	residents []*resident
@@ -265,7 +265,7 @@ func (p *placement) findStays() []*stay {
 	return list
 }
 
-// A stayHeap is a heap of stays, with the one on top that gives room to others first.
+// A stayHeap orders stays as a heap, with the one on top that gives room to others first.
 type stayHeap []*stay
 
 func (h stayHeap) Len() int { return len(h) }

@@ -39,7 +39,7 @@ func Allocate(list []*Extent, size int) *Extent {
 	return nil
 }
 
-// AllocateFitting is like [Allocate], but goes on after an extent that does not fit. It returns all
+// AllocateFitting works like [Allocate], but goes on after an extent that does not fit. It returns all
 // that do not fit next to those before them in the order.
 func AllocateFitting(list []*Extent, size int) []*Extent {
 	return allocateInOrder(list, size, len(list), compareFirst)

@@ -91,7 +91,7 @@ func TestAllocate(t *testing.T) {
 	}
 }
 
-// Allocating extents takes little more time for each of them if many are in use at once, whether
+// Allocating extents needs little more time for each of them if many are in use at once, whether
 // they begin and end together, one after the other, or inside each other. Comparing each of these
 // with all others would take minutes.
 func TestAllocateManyAtOnce(t *testing.T) {

@@ -7,8 +7,8 @@ import "slices"
 //
 // The steps are the leaves of a binary tree: the children of node n are 2n and 2n+1, and a node
 // stands for the run of steps below it. An extent is recorded at the few largest runs that it
-// covers, and at the nodes above those, so that adding it and finding a free address take time in
-// proportion to the depth of the tree and not to the number of extents that are in use.
+// covers, and at the nodes above those. So the time for adding it and for finding a free address
+// grows with the depth of the tree and not with the number of extents that are in use.
 type timeline struct {
 	steps []int
 	// over has the addresses of the extents that cover all steps of a node, but not all of the
@@ -30,7 +30,7 @@ func newTimeline(list []*Extent) *timeline {
 	return p
 }
 
-// leaves returns the range [from, to) of nodes that stand for the steps at which e is in use.
+// leaves returns the range [from, to) of nodes for the steps at which e is in use.
 func (p *timeline) leaves(e *Extent) (from, to int) {
 	from, _ = slices.BinarySearch(p.steps, e.First)
 	to, _ = slices.BinarySearch(p.steps, e.Last+1)
@@ -119,14 +119,14 @@ func (p *timeline) collectSets(e *Extent) {
 	}
 }
 
-// spans are ranges of addresses in ascending order, with a gap between each and the next.
+// spans holds ranges of addresses in ascending order, with a gap between each and the next.
 type spans []span
 
-// A span is the range [from, to) of addresses.
+// A span covers the addresses [from, to).
 type span struct{ from, to int }
 
-// find returns the index of the first span that ends after at, or len(s). It takes time in
-// proportion to the logarithm of the index, because most searches end near the start.
+// find returns the index of the first span that ends after at, or len(s). Its time grows with the
+// logarithm of the index, because most searches end near the start.
 func (s spans) find(at int) int {
 	high := 1
 	for high <= len(s) && s[high-1].to <= at {

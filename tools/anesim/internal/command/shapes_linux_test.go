@@ -43,7 +43,7 @@ func (d *drawing) add(from ...string) string {
 	return name
 }
 
-// networkShapes are ways to draw a network of about n layers. Few or many of its tensors are needed
+// networkShapes lists ways to draw a network of about n layers. Few or many of its tensors are needed
 // at once, and for a few or for most of its layers.
 var networkShapes = []struct {
 	name string
