@@ -233,6 +233,9 @@ func (p pager) printChanges(x *explain.Explanation, command string) {
 	}
 	if len(within)+len(alone) == 0 {
 		line := "what to change: none of the " + tried + " tried makes it faster"
+		if x.Tried.All == 1 {
+			line = "what to change: the one change tried does not make it faster"
+		}
 		if len(x.Kinds()) <= explain.DefaultTop {
 			p.Printf("%s; to see what limits it:", line)
 			p.Whole("  " + command)
