@@ -11,6 +11,7 @@ import (
 
 	"anesim/bench/report"
 	"anesim/tools/anesim/internal/outfile"
+	"anesim/tools/anesim/internal/usage"
 )
 
 // A fileUse says what a command does with a file that a flag names.
@@ -57,6 +58,9 @@ func planNamedFiles(plan *outfile.Plan, c *cobra.Command, args []string) error {
 		if f.use != writesFile {
 			continue
 		}
+		if f.path == "-" { // it would be a file of that name, which nobody means
+			return usage.Errorf("%s -: want a file; /dev/stdout is standard output, and ./- a file of that name", f.flag)
+		}
 		if err := plan.Write(f.flag, f.path); err != nil {
 			return err
 		}
@@ -100,9 +104,9 @@ func listNamedFiles(c *cobra.Command, args []string) (files []namedFile) {
 }
 
 // printWritten prints the names of the files and directories that a command wrote. It omits names
-// that are empty or mean standard output, and prints nothing if no names remain.
+// that are empty, and prints nothing if no names remain.
 func printWritten(w io.Writer, names ...string) error {
-	names = slices.DeleteFunc(slices.Clone(names), func(s string) bool { return s == "" || s == "-" })
+	names = slices.DeleteFunc(slices.Clone(names), func(s string) bool { return s == "" })
 	if len(names) == 0 {
 		return nil
 	}

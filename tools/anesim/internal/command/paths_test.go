@@ -79,6 +79,12 @@ func TestFilesAreNotWrittenOver(t *testing.T) {
 	if after, err := os.ReadFile("d/y.npy"); err != nil || string(after) != string(before) {
 		t.Errorf("d/y.npy has changed: %v", err)
 	}
+	// No flag takes - for standard output.
+	for _, line := range []string{"run p.hwx --html -", "run p.hwx --trace - --pprof -", "layer relu c=4 --emit -", "check --baseline - --update p.hwx", "convert p.hwx -o -"} {
+		if _, errs, code := invoke(strings.Fields(line)...); code != exitUsage || !strings.Contains(errs, "/dev/stdout is standard output") {
+			t.Errorf("%s: status %d, %s", line, code, errs)
+		}
+	}
 	// What may be written twice, and files that only look alike.
 	for _, line := range []string{"run p.hwx --html /dev/null --trace /dev/null", "run p.hwx --html out1 --trace sub/out1", "layer relu c=4 --html relu"} {
 		if _, errs, code := invoke(strings.Fields(line)...); code != 0 {
