@@ -95,12 +95,8 @@ func (f *layerFlags) run(c *cobra.Command, words []string) error {
 		if err != nil {
 			return err
 		}
-		if err := outfile.Write(f.emit, programs[0].Bytes()); err != nil {
-			return err
-		}
-	}
-	if f.over != "" {
-		if err := outfile.Write(input.ParametersFile(f.emit), parameters); err != nil {
+		contents := [][]byte{programs[0].Bytes(), parameters} // both or neither
+		if err := outfile.WriteAll(written, func(i int) []byte { return contents[i] }); err != nil {
 			return err
 		}
 	}

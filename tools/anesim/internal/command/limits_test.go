@@ -130,6 +130,14 @@ func TestLongestProgramName(t *testing.T) {
 	if _, errs, code := invoke("run", file); code != exitDone {
 		t.Errorf("exit %d: %s", code, errs)
 	}
+	// A program without its parameters would be another one.
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	_, errs, code := invoke("layer", "matmul", "m=16", "n=32", "rhs=runtime", "--over", "k=32..64+32", "--timing-only", "--emit", file)
+	if _, err := os.Stat(file); code != exitFailed || !strings.Contains(errs, "too long") || err == nil {
+		t.Errorf("with parameters: exit %d: %s, %v", code, errs, err)
+	}
 }
 
 // A baseline finds a file again whose name is not UTF-8, which JSON cannot hold.

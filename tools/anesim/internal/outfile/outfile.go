@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -54,6 +55,8 @@ func Create(name string) (*File, error) {
 	switch info, err := os.Stat(name); {
 	case err == nil && info.IsDir():
 		return nil, &fs.PathError{Op: "create", Path: name, Err: errors.New("is a directory")}
+	case errors.Is(err, syscall.ENAMETOOLONG): // the temporary name is not
+		return nil, &fs.PathError{Op: "create", Path: name, Err: syscall.ENAMETOOLONG}
 	case err == nil && !info.Mode().IsRegular():
 		f.special = true
 		f.file, err = os.OpenFile(name, os.O_WRONLY, 0)
