@@ -12,13 +12,20 @@ import (
 	. "anesim/loader/lower"
 )
 
-// The compiler takes two tasks for a product with constants at 1, 8, 64 and 128 rows and
-// three at 16 and 32, in blocks of eight pixels, with a patch as high as the block.
+// The compiler takes two tasks for a product with constants, and three in blocks of eight pixels, with
+// a patch as high as the block: at 16 to 64 rows, if there are enough results for the values that
+// each sums.
 func TestProductOfFewRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 32))
-	for rows, want := range map[int]int{1: 2, 8: 2, 16: 3, 17: 2, 24: 3, 32: 3, 64: 2, 128: 2} {
-		for _, bias := range []bool{false, true} {
-			k, n := 1+r.IntN(300), 1+r.IntN(300)
+	for rows, blocks := range map[int]bool{1: false, 8: false, 16: true, 17: false, 24: true, 32: true, 64: true, 128: false} {
+		for i := range 4 {
+			bias, many := i%2 == 0, i/2 == 0
+			k, n, want := 1+r.IntN(100), 400+r.IntN(100), 2
+			if !many {
+				k, n = 300+r.IntN(100), 1+r.IntN(30)
+			} else if blocks {
+				want = 3
+			}
 			l := layer.Product(rows, k, n, layer.Constant)
 			l.Bias = bias
 			if r.IntN(2) == 0 {

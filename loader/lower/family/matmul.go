@@ -29,7 +29,7 @@ func lowerMatMul(o *Output, j job) error {
 	y := o.placePort(j, "y", loader.Output, place.Bar4, l.Out(), place.Surface(place.Bar4, l.Out()))
 	x := o.placePort(j, "x", loader.Input, place.Bar5, l.In, place.Surface(place.Bar5, l.In))
 	to, made := placeBeforeActivation(o, j, y, l.Out()), kernels{}
-	if rows.BlockRows(count) && o.Constants.Bytes == 0 && (!l.NeedsTable() || canFuseTable(j)) {
+	if rows.UsesBlocks(count, k, n) && o.Constants.Bytes == 0 && (!l.NeedsTable() || canFuseTable(j)) {
 		if tryLowerBlockMatMul(o, j, count, x, y) {
 			return nil
 		}
@@ -227,10 +227,10 @@ func packColumns(o *Output, j job, s coeff.Share, width int) *coeff.Kernel {
 
 // CanReadColumns reports whether the engines can read the transposed left side of matmul l directly
 // from memory, so that no separate task has to transpose it. This is the case if a slice of 128
-// rows fits in L2 and the compiler does not divide the rows into blocks; see [rows.BlockRows]. The
+// rows fits in L2 and the compiler does not divide the rows into blocks; see [rows.UsesBlocks]. The
 // right side of l must be constant.
 func CanReadColumns(l *layer.Layer) bool {
-	return !rows.BlockRows(l.In.H) && l.In.W*place.SliceColumns*layer.ElementBytes <= l.LargestTile()
+	return !rows.UsesBlocks(l.In.H, l.In.W, l.Columns) && l.In.W*place.SliceColumns*layer.ElementBytes <= l.LargestTile()
 }
 
 // lowerTransposedMatMul appends the tasks that transpose the sides of a matmul that TransposeX and

@@ -24,6 +24,7 @@ import (
 //	max C            MAC engines
 //	H                transpose, planar, transpose
 //	C W, C H         planar with channels as rows; C, then H (assumed)
+//	C, H of extent 1 a copy (one task in the table for C; that it copies is assumed)
 func lowerReduction(o *Output, j job) error {
 	l := j.layer
 	if l.Op == layer.ReduceMin {
@@ -34,6 +35,9 @@ func lowerReduction(o *Output, j job) error {
 	}
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.Out())
 	in, out := place.NewView(x, l.In), place.NewView(y, l.Out())
+	if l.Out() == l.In && l.Axes&layer.AxisW == 0 {
+		return copyUnreduced(o, l, in, out)
+	}
 	switch l.Axes {
 	case layer.AxisH | layer.AxisW:
 		return splitTensorToFit(o, l, in, out, func(in, out place.View) error { return reduceChannels(o, l, in, out, 1) })
@@ -73,6 +77,23 @@ func lowerReduction(o *Output, j job) error {
 		})
 	}
 	return l.Errorf("unknown axes %#x", uint8(l.Axes))
+}
+
+// copyUnreduced appends the task that copies in, whose reduced axes have extent 1, to out.
+func copyUnreduced(o *Output, l *layer.Layer, in, out place.View) error {
+	return splitTensorToFit(o, l, in, out, func(in, out place.View) error {
+		if err := checkRowsFit(l, in.S, 1); err != nil {
+			return err
+		}
+		t := task.NewCopy(in.S)
+		at := t.SourceTile()
+		rows := min(in.S.Height, l.LargestTile()/at.Row)
+		t.SetTileHeight(rows)
+		t.LoadSource1(in.M, at, false)
+		t.WriteResult(out.M, at.Row*rows)
+		o.addTask(t)
+		return nil
+	})
 }
 
 // forEachElement calls f once for each element of the batch, with the views of that element in in

@@ -10,9 +10,9 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// lowerRuntimeMatMul lowers the product of two inputs. If the left side has at most sixteen rows
-// of whole 64-byte units, the engines read them as weights directly from memory, one row for
-// each engine. Otherwise each part of the rows takes a pair of tasks: the planar engine
+// lowerRuntimeMatMul lowers the product of two inputs. If the left side has sixteen rows or fewer
+// of whole 64-byte units, or 48, the engines read them as weights directly from memory, one row for
+// each engine and task. Otherwise each part of the rows takes a pair of tasks: the planar engine
 // interleaves the rows in the order in which the engines read weights, then a 1x1 convolution
 // reads the rows of the right side as channels.
 //
@@ -46,7 +46,10 @@ func lowerRuntimeMatMul(o *Output, j job) error {
 	}
 	for b := range l.In.N * l.In.C {
 		for first := 0; first < m; {
-			rows := rowsPerPair(m-first, k, min(n, columns), l.LaneBytes())
+			rows := min(task.Engines, m-first)
+			if !fromMemory {
+				rows = rowsPerPair(m-first, k, min(n, columns), l.LaneBytes())
+			}
 			if err := layer.CheckLimit("size in bytes of the rows of the left side in L2", rows*place.Packed(regs.Shape{Channels: 1, Width: k}).Channel, l.LargestTile(),
 				"split the reduction until they have at most %d bytes and add the results"); err != nil {
 				return err
@@ -76,11 +79,14 @@ func lowerRuntimeMatMul(o *Output, j job) error {
 	return lowerActivation(o, j, l.Out(), to, result)
 }
 
-// canReadLeftRows reports whether the engines can read the rows of the left side from memory as
-// weights without a task that reorders them. There must be at most one row for each engine, and a
-// row must have a multiple of 64 bytes.
+// canReadLeftRows reports whether the engines read the rows of the left side from memory as weights
+// without a task that reorders them. A row must have a multiple of 64 bytes. There must be at most
+// one row for each engine, or three: two pairs of tasks, of 32 and of 16 rows, would be more than
+// three tasks of 16. (In a public table, 48 rows by a transposed right side have four tasks, where 32
+// and 64 have three. That these are a transpose and three of 16 rows is inferred.)
 func canReadLeftRows(l *layer.Layer) bool {
-	return l.In.H <= task.Engines && l.In.W*layer.ElementBytes%64 == 0
+	m := l.In.H
+	return (m <= task.Engines || m == 3*task.Engines) && l.In.W*layer.ElementBytes%64 == 0
 }
 
 // tryLowerAsRowChain appends the tasks of a matmul of two tensors in the form of a row chain: one

@@ -297,20 +297,38 @@ func lowerSoftmaxOneRow(o *Output, j job, in, out place.View) error {
 	single := place.Packed(regs.Shape{Channels: 1, Width: s.Channels})
 	exps := place.Packed(s).Rebase(single.Row)
 	end := exps.Base + exps.Row
+	// The channels of one pixel become a row for the table (seen in 3 of 3 programs, from their
+	// constants and scratch).
+	pixel := many && s.Width == 1
+	diffs, free := exps, end
+	if pixel {
+		diffs = place.Packed(regs.Shape{Channels: 1, Width: s.Channels}).Rebase(end)
+		free += diffs.Row
+	}
 	top := task.Planar{Form: regs.FormReduction, In: s, Op: task.Largest, Transposed: many, Next: true}.Task()
-	source := top.KeptTile().Rebase(end)
+	source := top.KeptTile().Rebase(free)
 	x := top.LoadSource1(in.M, source, true)
 	largest := top.KeepResult(single)
 	o.addTask(top)
 
 	row := task.SourceView{Repeat: task.W.If(s.Width > 1), Transposed: many}
-	sub := newDifferenceTask(s, row, true).Task()
-	sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(s)))
+	difference := newDifferenceTask(s, row, true)
+	difference.Transposed = pixel
+	sub := difference.Task()
+	if !pixel {
+		sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(s)))
+	}
 	sub.ReadTile(x, source)
 	sub.ReadSecondTile(largest, single)
-	differences := sub.KeepResult(exps)
-	o.addTask(sub)
-	powers := addPowerTask(o, j, s, differences, exps).KeepResult(exps)
+	var exp *task.Task
+	if pixel {
+		exp = addPixelPowerTask(o, j, sub, s.Channels, diffs)
+	} else {
+		differences := sub.KeepResult(exps)
+		o.addTask(sub)
+		exp = addPowerTask(o, j, s, differences, exps)
+	}
+	powers := exp.KeepResult(exps)
 
 	sum := task.Planar{Form: regs.FormReduction, In: s, Reciprocal: true, Transposed: many, Next: true}.Task()
 	sum.ReadTile(powers, exps)

@@ -32,8 +32,8 @@ type Network struct {
 	// OutputsFirst numbers the buffers of the outputs below those of the inputs. A network with a
 	// matmul does so anyway. Which order the compiler chooses without one is not known: both occur.
 	OutputsFirst bool
-	Memories layer.Memories   // the memory sizes that the parts were lowered for
-	Target   execycles.Target // whose cycles the descriptors estimate; 0 means H13
+	Memories     layer.Memories   // the memory sizes that the parts were lowered for
+	Target       execycles.Target // whose cycles the descriptors estimate; 0 means H13
 }
 
 // A Tensor is an input of a network or a constant that its nodes read.

@@ -1,19 +1,27 @@
 package rows
 
-// BlockRows reports whether the compiler divides a matmul with the given number of rows into blocks
-// because of that number alone. It does so for 16, 24 and 32 rows. In a public table, matmuls of 16
-// and 32 rows have three tasks, whereas matmuls of 1, 8, 64 and 128 rows have two. The case of 24
-// rows is inferred.
-func BlockRows(rows int) bool { return rows >= 16 && rows <= 32 && rows%blockWidth == 0 }
+// mostBlockRows is the largest number of rows of a matmul that works on blocks. Those of 128 rows
+// fill a patch of the array without them.
+const mostBlockRows = 64
 
-// chooseBlockMatMuls decides which matmuls with constants work on blocks, eight rows at a time, and
-// sets their Block. These are
+// UsesBlocks reports whether the compiler divides a matmul of the given number of rows, of k values
+// each, into blocks of eight rows because of its shape: if there are 16 to 64 rows, a multiple of
+// eight, and n result columns or more, which are k at 32 rows and four times as many at 64:
 //
-//   - matmuls with 16 to 32 rows, see [BlockRows];
-//   - matmuls with 16 to 64 rows, a multiple of 8, if a matmul that shares columns with them has more than 256 results and another matmul reads a result.
+//	rows          16        32        32      64      64      64
+//	n of k        1, 4      1, 4      1/2     1/2, 1  2       4
+//	tasks         3         3         2       2       2       3
+//	programs      3         3         1       4       2       1
 //
-// The second rule holds in 5 of 5 chains: with 256 results there are no blocks, with 1024 there
-// are. A matmul on its own has two tasks at 64 rows, and five after a layer norm.
+// Other numbers of rows are inferred: n grows with their square. The five chains of matmuls of 64
+// rows agree if one of their matmuls decides for all.
+func UsesBlocks(rows, k, n int) bool {
+	return rows > blockWidth && rows <= mostBlockRows && rows%blockWidth == 0 && uint64(rows*rows)*uint64(k) <= 32*32*uint64(n)
+}
+
+// chooseBlockMatMuls decides which matmuls with constants work on blocks, and sets their Block. If
+// one does, so do those that share columns with it, unless a matmul of two tensors reads or writes
+// the columns.
 func chooseBlockMatMuls(groups []Group) {
 	// Matmuls that share columns form a set. Its first matmul represents it.
 	set, from := make([]int, len(groups)), map[string]int{}
@@ -40,38 +48,20 @@ func chooseBlockMatMuls(groups []Group) {
 			paired[g.Inputs[0]], paired[g.Inputs[1]], pairs[g.Output] = true, true, true
 		}
 	}
-	type columns struct{ wide, row, behind bool }
-	sets, multiplied := map[int]columns{}, findLeftSides(groups)
+	type columns struct{ blocks, row bool }
+	sets := map[int]columns{}
 	for i := range groups {
 		if g := &groups[i]; g.Kind == Product {
 			s := sets[first(i)]
-			s.wide = s.wide || g.Width > 256
+			s.blocks = s.blocks || UsesBlocks(g.Rows, g.Layer.In.W, g.Width)
 			s.row = s.row || paired[g.Output] || paired[g.Inputs[0]] || pairs[g.Inputs[0]]
-			s.behind = s.behind || multiplied[g.Output]
 			sets[first(i)] = s
 		}
 	}
 	for i := range groups {
-		g, s := &groups[i], sets[first(i)]
-		if g.Kind == Product && g.Rows > blockWidth && g.Rows <= 64 && g.Rows%blockWidth == 0 {
-			g.Block = (BlockRows(g.Rows) || s.wide && s.behind) && !s.row
+		if g := &groups[i]; g.Kind == Product {
+			s := sets[first(i)]
+			g.Block = s.blocks && !s.row
 		}
 	}
-}
-
-// findLeftSides returns the set of tensors that reach the left side of a matmul with constants,
-// either directly or through elementwise operations.
-func findLeftSides(groups []Group) map[string]bool {
-	names := map[string]bool{}
-	for i := len(groups) - 1; i >= 0; i-- {
-		switch g := &groups[i]; g.Kind {
-		case Product:
-			names[g.Inputs[0]] = true
-		case Binary, Scalar, Activation:
-			for _, in := range g.Inputs {
-				names[in] = names[in] || names[g.Output]
-			}
-		}
-	}
-	return names
 }

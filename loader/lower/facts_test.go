@@ -1,0 +1,67 @@
+package lower_test
+
+import (
+	"encoding/csv"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"anesim"
+	"anesim/loader/lower"
+	"anesim/loader/network/weights"
+)
+
+// factGaps lists, by a layer's words, what differs from the compiler's program: ours and the
+// compiler's.
+var factGaps = map[string]string{
+	// The compiler transposes the left side and interleaves its rows in one task; how its registers say
+	// so is not known.
+	"matmul m=64 k=128 n=256 tx=true rhs=runtime": "3 tasks for 2, scratch 32768 for 16384",
+}
+
+// TestFacts compares layers whose text is not at hand with what is known of the compiler's programs:
+// the number of tasks, and the bytes of constants and scratch.
+func TestFacts(t *testing.T) {
+	file, err := os.Open(filepath.Join("..", "..", "..", "shared", "texts", "facts.csv"))
+	if err != nil {
+		t.Skip("the facts of the compiler's programs are not beside the repository")
+	}
+	defer file.Close()
+	rows, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows[1:] {
+		words := strings.Fields(row[1])
+		m, err := anesim.Layer(words[0], words[1:]...)
+		if err != nil {
+			t.Errorf("%s: %v", row[1], err)
+			continue
+		}
+		l := m.Network().Layers[0]
+		w, err := weights.Sizes(&l, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := lower.Compile(l.Lower, w)
+		if err != nil {
+			t.Errorf("%s: %v", row[1], err)
+			continue
+		}
+		constants := c.Builder.ConstantBytes
+		if constants == 0 {
+			constants = 16384 // zeros that no register reads stand in the program
+		}
+		var differ []string
+		for i, got := range []string{fmt.Sprint(c.Tasks, " tasks"), fmt.Sprint("constants ", constants), fmt.Sprint("scratch ", c.Builder.Scratch)} {
+			if want := row[2+i]; !strings.Contains(" "+got+" ", " "+want+" ") {
+				differ = append(differ, got+" for "+want)
+			}
+		}
+		if got := strings.Join(differ, ", "); got != factGaps[row[1]] {
+			t.Errorf("%s: %q, want %q", row[1], got, factGaps[row[1]])
+		}
+	}
+}
