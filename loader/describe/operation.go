@@ -99,8 +99,11 @@ func describePlanarOperation(g *regs.Groups, o *regs.Operands) []string {
 	switch {
 	case form.Reduces():
 		over := "the " + what
-		if what == "source" {
+		switch what {
+		case "source":
 			over = "each channel"
+		case squareOfSource:
+			over = "the squares of each channel"
 		}
 		what = reductionName(pe, o) + " of " + over
 	case pe.Cfg.Absolute():
@@ -130,11 +133,14 @@ func describePlanarOperation(g *regs.Groups, o *regs.Operands) []string {
 }
 
 // planarSourceName returns a name for the operation of a planar task on its sources: "source" if it
-// has one source, or a phrase such as "sum of two sources". It returns "" if the meaning of the
-// registers is not known.
+// has one source that it does not square, or a phrase such as "sum of two sources". It returns "" if
+// the meaning of the registers is not known.
 func planarSourceName(g *regs.Groups) string {
 	switch g.Common.Cfg.PlanarForm() {
 	case regs.FormConstant, regs.FormReduction:
+		if g.PE.Cfg.OpMode() == regs.PlanarSumSquare {
+			return squareOfSource
+		}
 		return "source"
 	case regs.FormTwoSources, regs.FormTwoReduced:
 		return twoSourceName(g.PE.Cfg)
@@ -148,13 +154,16 @@ func planarSourceName(g *regs.Groups) string {
 	return ""
 }
 
+// squareOfSource names the operation of a planar task that squares its only source.
+const squareOfSource = "square of the source"
+
 // appendConstantNames appends the bias and the scale that a planar task applies to phrase, the name
 // of its operation on the sources. If the task does nothing else with a single source, the returned
 // phrase names only the constants.
 func appendConstantNames(phrase string, g *regs.Groups) string {
 	pe := &g.PE
 	bias, scale := float16.Frombits(uint16(pe.BiasScale.Bias())), float16.Frombits(uint16(pe.BiasScale.Scale()))
-	if g.Common.Cfg.PlanarForm() == regs.FormConstant && !pe.Cfg.Absolute() {
+	if g.Common.Cfg.PlanarForm() == regs.FormConstant && phrase == "source" && !pe.Cfg.Absolute() {
 		switch {
 		case bias != 0 && scale != one:
 			return fmt.Sprintf("addition of %v, then multiplication by %v", bias, scale)

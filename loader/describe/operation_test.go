@@ -37,6 +37,12 @@ func TestPlanarWords(t *testing.T) {
 		{regs.FormConstant, func(g *regs.Groups) {
 			g.PE.Cfg, g.PE.BiasScale = g.PE.Cfg.WithAbsolute(true), g.PE.BiasScale.WithBias(half)
 		}, "absolute value, plus 0.5"},
+		{regs.FormConstant, func(g *regs.Groups) { g.PE.Cfg = g.PE.Cfg.WithOpMode(regs.PlanarSumSquare) }, "square of the source"},
+		{regs.FormConstant, func(g *regs.Groups) {
+			g.PE.Cfg, g.PE.BiasScale = g.PE.Cfg.WithOpMode(regs.PlanarSumSquare), g.PE.BiasScale.WithScale(two)
+		}, "square of the source, times 2"},
+		{regs.FormReduction, func(g *regs.Groups) { g.PE.Cfg = g.PE.Cfg.WithOpMode(regs.PlanarSumSquare) }, "sum of the squares of each channel"},
+		{regs.FormReduction, func(g *regs.Groups) { g.PE.FinalScale = 0x3e800000 }, "mean of each channel"},
 		{regs.FormBiasScale, func(*regs.Groups) {}, "source 1 plus the first row of source 2, times its second row"},
 		{regs.FormBiasScale, func(g *regs.Groups) { g.PE.Cfg = g.PE.Cfg.WithSecSrc(negated) }, "source 1 less the first row of source 2, times its second row"},
 		{regs.FormBiasScale, func(g *regs.Groups) { g.PE.BiasScale = g.PE.BiasScale.WithBias(half).WithScale(two) }, "source 1 plus the first row of source 2, times its second row, plus 0.5, times 2"},
