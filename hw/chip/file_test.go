@@ -46,7 +46,7 @@ func TestChipFileErrors(t *testing.T) {
 		"empty":                  {"", "a mapping with the keys \"name\" and \"constants\""},
 		"no name":                {change("name: m1", "name: ''"), "invalid name; want a string of 1 to 64 bytes"},
 		"unknown key":            {good + "tiles: 3\n", `unknown key "tiles"`},
-		"unknown target":         {change("target: h13g", "target: h12"), `line 2: unknown target "h12"; want one of ["h13" "h13g"]`},
+		"unknown target":         {change("target: h13g", "target: h12"), `line 2: unknown target "h12"; want h13 or h13g`},
 		"unknown constant":       {change("  Clock:", "  Clocks:"), "Clocks: unknown constant"},
 		"negative clock":         {change("1.428e+09", "-1"), "Clock: -1 Hz is out of range"},
 		"not a number":           {change("1.428e+09", ".nan"), "Clock: NaN Hz"},

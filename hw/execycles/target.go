@@ -3,6 +3,7 @@ package execycles
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // A Target is an engine that the vendor's compiler generates programs for. Its estimate has other
@@ -37,5 +38,5 @@ func ParseTarget(name string) (Target, error) {
 	if i := slices.Index(targetNames[H13:], name); i >= 0 {
 		return H13 + Target(i), nil
 	}
-	return 0, fmt.Errorf("unknown target %q; want one of %q", name, TargetNames())
+	return 0, fmt.Errorf("unknown target %q; want %s", name, strings.Join(TargetNames(), " or "))
 }

@@ -20,6 +20,7 @@ func TestYAMLErrors(t *testing.T) {
 		{"inputs: {x: {c: }}\nlayers:\n- {op: relu}", "line 1: c is empty; want a single value"},
 		{"name: x", `line 1: key "inputs" or "layers" is missing; want both`},
 		{"inputs: {x: {c: 1}}\nlayers: []", "line 2: layers is an empty list; want at least one layer"},
+		{"inputs: {x: {c: 1}}\nlayers:\n- {op: relu}\nfirst: both", `line 4: first is "both"; want input or output`},
 		{"inputs: {x: {c: 1}}\nlayers:\n- {op: conv}", `line 3: layer conv0: conv: cout: missing key; conv has keys cout k kh kw stride sy sx pad dilation groups bias act`},
 		{"inputs: {x: {c: 1}}\nlayers:\n- {op: conv, cout: 1, rate: 2}", "line 3: layer conv0: conv: rate: unknown key; conv has keys cout k kh kw stride sy sx pad dilation groups bias act besides name, op and from"},
 		{"inputs: {x: {c: 4}, y: {c: 4}}\nlayers:\n- {op: concat, from: [x, y], axis: 1}", "line 3: layer concat0: concat: axis: unknown key; concat has no keys besides name, op and from"},
