@@ -17,8 +17,8 @@ type Post struct {
 }
 
 // Start returns the value at which the sums of a multiply-accumulate start, and the steps that remain
-// behind them. A bias is the first value of a sum (measured on M6), unless the sum is scaled: then it
-// is added behind the scale (assumed; no public value shows where a scale acts).
+// after them. A bias is the first value of a sum (measured on M6), unless the sum is scaled: then it
+// is added after the scale (assumed; no public value shows where a scale acts).
 func (p *Post) Start() (start float32, rest Post) {
 	rest = *p
 	if p.Scale != 1 {

@@ -33,7 +33,7 @@ var (
 )
 
 const (
-	// fraction is the number of bits behind the binary point of terms and accumulators. An integer
+	// fraction is the number of bits after the binary point of terms and accumulators. An integer
 	// named units below counts 2^-fraction (from checksums: 2^-15 and 2^-17 contradict them).
 	fraction = 16
 
