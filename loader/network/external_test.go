@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/loader/network/coreml/coremltest"
+	"anesim/loader/network/coreml"
 	"anesim/loader/network/mil"
 	"anesim/loader/network/onnx"
 	ox "anesim/loader/network/onnx/onnxtest"
@@ -83,12 +83,10 @@ func TestExternalData(t *testing.T) {
 func TestFilesOfANetwork(t *testing.T) {
 	dir := t.TempDir()
 	p := newLinearProgram(t)
-	var w coremltest.Weights
+	var w coreml.Weights
 	w.Add("fp16", make([]byte, 12))
 	for _, name := range []string{"a.mlpackage", "b.mlpackage"} {
-		if err := coremltest.Package(filepath.Join(dir, name), coremltest.Model(p), w); err != nil {
-			t.Fatal(err)
-		}
+		writePackage(t, filepath.Join(dir, name), p, w)
 	}
 	weights := filepath.Join("Data", "com.apple.CoreML", "weights", "weight.bin")
 	if err := os.Remove(filepath.Join(dir, "b.mlpackage", weights)); err != nil {
