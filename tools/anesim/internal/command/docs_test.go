@@ -18,7 +18,7 @@ import (
 //	console   is a transcript: "$ " and a command, then what it prints, compared; -update
 //	          writes it
 //	yaml NAME, json NAME is a file that the commands behind it read
-var guides = [...]string{"tutorial.md", "ci.md", "how-it-works.md", "extending.md", "glossary.md", "pictures.md", "csv.md", "sharing.md", "explore.md", "cluster.md", "lint.md", "precision.md"}
+var guides = [...]string{"tutorial.md", "ci.md", "how-it-works.md", "extending.md", "glossary.md", "pictures.md", "csv.md", "sharing.md", "explore.md", "cluster.md", "lint.md", "precision.md", "probe.md"}
 
 // The page on CSV has every column that is written, in order, and no other.
 func TestCSVPage(t *testing.T) {

@@ -31,7 +31,7 @@ func TestHugeFilesAreRefusedBySize(t *testing.T) {
 		"model huge.yaml", "model huge.onnx", "model huge.mil", "explain huge.yaml", "explain huge.hwx", "layer relu c=4 --chip ./huge.yaml",
 		"check --baseline huge.json p.hwx", "diff huge.json p.hwx", "diff huge.hwx p.hwx", "load huge.yaml", "fw huge", "dump huge.hwx", "dump huge",
 		"asm huge.td -o out", "convert huge.hwx -o out.td", "patch huge.hwx -o out --set Common.Cfg=1", "patch p.hwx -o out --params huge --bind a=1",
-		"patch p.hwx -o out --weights 0=huge.npy", "sweep huge.yaml", "sweep merge huge", "sweep status huge", "chip ./huge.yaml", "plot timeline huge.hwx -o out.svg",
+		"patch p.hwx -o out --weights 0=huge.npy", "sweep huge.yaml", "sweep merge huge", "sweep status huge", "probe read huge.json", "chip ./huge.yaml", "plot timeline huge.hwx -o out.svg",
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

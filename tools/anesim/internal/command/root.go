@@ -16,6 +16,7 @@ import (
 	"anesim/bench/sweep"
 	"anesim/tools/anesim/internal/interrupt"
 	"anesim/tools/anesim/internal/outfile"
+	"anesim/tools/anesim/internal/probecommand"
 	"anesim/tools/anesim/internal/sweepcommand"
 	"anesim/tools/anesim/internal/usage"
 )
@@ -117,6 +118,7 @@ they wait for, the bytes moved and the energy.`,
 		loadCommand(plan),
 		fwCommand(),
 		paperCommand(),
+		probecommand.New(),
 		dumpCommand(),
 		asmCommand(plan),
 		patchCommand(plan),

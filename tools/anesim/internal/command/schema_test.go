@@ -14,6 +14,7 @@ import (
 	"anesim/bench/check"
 	"anesim/bench/explain"
 	"anesim/bench/paper"
+	"anesim/bench/probe"
 	"anesim/bench/report"
 	"anesim/tools/anesim/internal/accuracy"
 	"anesim/tools/anesim/internal/dump"
@@ -27,6 +28,7 @@ var schemaSections = map[string]reflect.Type{
 	"`check`":        reflect.TypeFor[check.Baseline](),
 	"`lint`":         reflect.TypeFor[jsonLint](),
 	"`paper`":        reflect.TypeFor[paper.Document](),
+	"`probe read`":   reflect.TypeFor[probe.Document](),
 	"`load`":         reflect.TypeFor[report.Load](),
 	"`dump`":         reflect.TypeFor[dump.Document](),
 
@@ -169,13 +171,14 @@ func TestSchemaPageOfRealOutput(t *testing.T) {
 			{"layer", "add", "c=4", "--state", "y=z", "--repeat", "3"},
 			{"layer", "conv", "cin=16", "cout=16", "h=8", "w=8", "k=3", "stride=2", "pad=1"},
 		},
-		"`model`":    {{"model", net, "--values", "--emit", filepath.Join(t.TempDir(), "net.hwx")}, {"model", net, "--gate-tiles", "0-31"}, {"model", net, "--compute", "all"}},
-		"`explain`":  {{"explain", net}, {"explain", example(t, "add")}, {"explain", "--layer", "softmax c=64 h=8 w=8"}},
-		"`lint`":     {{"lint", net, example(t, "add")}, {"lint", lintable(t, "L2.Src2Base              0x200", "L2.Src2Base 0x240")}},
-		"`paper`":    {{"paper"}},
-		"`load`":     {{"load", filepath.Join("..", "..", "examples", "load.yaml")}},
-		"`dump`":     {{"dump", example(t, "identity")}, {"dump", example(t, "add")}, {"dump", writeFile(t, "captured.regs", []byte(capture))}},
-		"`accuracy`": {{"accuracy"}},
+		"`model`":      {{"model", net, "--values", "--emit", filepath.Join(t.TempDir(), "net.hwx")}, {"model", net, "--gate-tiles", "0-31"}, {"model", net, "--compute", "all"}},
+		"`explain`":    {{"explain", net}, {"explain", example(t, "add")}, {"explain", "--layer", "softmax c=64 h=8 w=8"}},
+		"`lint`":       {{"lint", net, example(t, "add")}, {"lint", lintable(t, "L2.Src2Base              0x200", "L2.Src2Base 0x240")}},
+		"`paper`":      {{"paper"}},
+		"`probe read`": {{"probe", "read", runProbe(t, "m1,CoarseSums=0")}},
+		"`load`":       {{"load", filepath.Join("..", "..", "examples", "load.yaml")}},
+		"`dump`":       {{"dump", example(t, "identity")}, {"dump", example(t, "add")}, {"dump", writeFile(t, "captured.regs", []byte(capture))}},
+		"`accuracy`":   {{"accuracy"}},
 	} {
 		documented := documentedKeys(t, page, section)
 		met := map[string]bool{}
