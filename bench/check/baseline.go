@@ -52,7 +52,7 @@ type Entry struct {
 }
 
 // WithoutValues returns a warning that the run of a new entry should have computed values but did
-// not compute those of some outputs. It returns "" if there is nothing to warn of.
+// not compute the values of some outputs. It returns "" if there is nothing to warn of.
 func (e *Entry) WithoutValues() string {
 	switch {
 	case !e.Values || len(e.NoValues) == 0 && len(e.Outputs) > 0:

@@ -49,7 +49,7 @@ type Layer struct {
 	Largest    *float64 `json:"largest_error"` // largest difference over the largest magnitude
 }
 
-// Growth returns the error that the layer adds to those of its operands. Errors are assumed to be
+// Growth returns the error that the layer adds to the errors of its operands. Errors are assumed to be
 // independent, so squares are subtracted. It is +Inf if the error is not known.
 func (l *Layer) Growth() float64 {
 	if l.Error == nil {
@@ -187,7 +187,7 @@ func (c *comparison) compareRuns(plain, read *anesim.Result) {
 	}
 }
 
-// computeLayers computes the layers in float32 and adds those that the engine stores to the document. It
+// computeLayers computes the layers in float32 and adds the ones that the engine stores to the document. It
 // leaves out layers that have no values in run, which may be nil, and those that need them.
 func (c *comparison) computeLayers(ctx context.Context, run []anesim.LayerResult) error {
 	c.single, c.errors = map[string][]float32{}, map[string]float64{}

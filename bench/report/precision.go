@@ -23,7 +23,7 @@ type Precision struct {
 }
 
 // Sums compares the results of multiply-accumulates, before an activation, with exact sums of the same
-// operands, on a sample. Errors are root mean squares as fractions of those of the exact results.
+// operands, on a sample. Errors are root mean squares as fractions of the exact results.
 // They are nil if a sum becomes infinite.
 type Sums struct {
 	Results  uint64   `json:"results"`

@@ -88,7 +88,7 @@ func (d *descriptorSum) frameName() string {
 	return fmt.Sprintf("%d tds that are not listed: %v, of other shapes", d.count, d.Op)
 }
 
-// sumDescriptors sums each listed descriptor over all dispatches, including those that are not
+// sumDescriptors sums each listed descriptor over all dispatches, including dispatches that are not
 // listed because they are like the last one. It returns the sums in the order in which the
 // descriptors first ran.
 func sumDescriptors(r *anesim.Result) []descriptorSum {

@@ -9,5 +9,5 @@
 //	planar engine:   blocks, or channels x sources -----+
 //
 // The rates and some of the rules depend on the engine that the compiler generates the program for,
-// its target. H13's are those of the A14, H13G's those of the M1. Compilers of 2020 store 0.
+// its target. H13 is the A14's, H13G the M1's. Compilers of 2020 store 0.
 package execycles

@@ -20,7 +20,7 @@ const (
 	rowLanes = 64
 )
 
-// A block is what a kernel multiplies at once: some vectors with a strip of a panel, lanes wide. The
+// A block holds operands that a kernel multiplies at once: some vectors with a strip of a panel. The
 // assembly reads it.
 type block struct {
 	acc    [blockVectors]*float32 // integer sums, in units
@@ -31,7 +31,7 @@ type block struct {
 	flush  int     // number of taps after which fused sums are added to acc
 }
 
-// A rowBlock is what a kernel for rows multiplies at once: one vector with rowLanes outputs. The
+// A rowBlock is like a block, for kernels that take rows: one vector with rowLanes outputs. The
 // assembly reads it.
 type rowBlock struct {
 	acc   *float32 // integer sums, in units

@@ -100,7 +100,7 @@ func (t *Taps) Set(m int, widened []float32) {
 	}
 }
 
-// A digest is what prepare finds out about weights.
+// A digest describes prepared weights.
 type digest struct {
 	sum      float32 // of magnitudes, in any order
 	largest  uint32  // bits of the largest magnitude

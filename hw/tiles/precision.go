@@ -238,7 +238,7 @@ func (s *stage) gatherColumns(at []int, channel, channels int) [][]float32 {
 	return columns
 }
 
-// A probeRoom holds what addResults needs for one channel after the other.
+// A probeRoom holds buffers that addResults uses for one channel after the other.
 type probeRoom struct {
 	panel, acc, scaled []float32
 	half               []float16.Float16

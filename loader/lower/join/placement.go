@@ -108,7 +108,7 @@ func (p *placement) arrange() {
 // isExact reports whether placeResidents still chooses one tensor at a time.
 func (p *placement) isExact() bool { return p.work <= exactWork && len(p.list) <= exactExtents }
 
-// place gives the extents their addresses and returns those that do not fit: the first of them if
+// place gives the extents their addresses and returns the ones that do not fit: the first of them if
 // one tensor at a time is chosen, and otherwise all.
 func (p *placement) place() []*place.Extent {
 	p.work += len(p.list)
@@ -135,7 +135,7 @@ func (p *placement) spill(out func(*resident) bool) {
 	})
 }
 
-// spillAt makes one tensor go through memory of those that are in L2 at the same time as bad: the
+// spillAt makes one of the tensors go through memory that are in L2 at the same time as bad: the
 // one with the longest lifetime, then the largest. There is one, because the tiles of a step fit
 // alone.
 func (p *placement) spillAt(bad *place.Extent) {

@@ -145,7 +145,7 @@ func (j *joiner) canKeepInput(r *resident) bool {
 	return false
 }
 
-// isLoadedBy reports whether a, an access of r, is one of those that load r from memory. They are
+// isLoadedBy reports whether a, an access of r, is one of the accesses that load r from memory. They are
 // the first tasks that access r.
 func (r *resident) isLoadedBy(a access) bool {
 	n := len(r.loads)

@@ -57,7 +57,7 @@ func AllocateScratch(list []*Extent) {
 	allocateInOrder(list, math.MaxInt, 1, func(a, b *Extent) int { return compareFirst(b, a) })
 }
 
-// allocateInOrder allocates the extents in list as Allocate does, and returns those that do not fit.
+// allocateInOrder allocates the extents in list as Allocate does, and returns the ones that do not fit.
 // It ends after the number of them in most. compareEqual decides the order of extents that are equal
 // but for their steps.
 func allocateInOrder(list []*Extent, size, most int, compareEqual func(a, b *Extent) int) (bad []*Extent) {

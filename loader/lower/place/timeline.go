@@ -2,7 +2,7 @@ package place
 
 import "slices"
 
-// A timeline knows which addresses are in use at each step. Its steps are those at which an extent
+// A timeline knows which addresses are in use at each step. Its steps are the ones at which an extent
 // begins; all other steps have the same extents as the step before.
 //
 // The steps are the leaves of a binary tree: the children of node n are 2n and 2n+1, and a node
@@ -17,7 +17,7 @@ type timeline struct {
 	sets        []spans // those that findFree looks at, kept between calls
 }
 
-// newTimeline returns a timeline without extents. Its steps are those at which the extents in list
+// newTimeline returns a timeline without extents. Its steps are the ones at which the extents in list
 // begin.
 func newTimeline(list []*Extent) *timeline {
 	p := &timeline{steps: make([]int, len(list))}

@@ -12,7 +12,7 @@ import (
 // MaxBytes is the largest size in bytes of a file in a package that is read.
 const MaxBytes = 1 << 31
 
-// Manifest names the file in a package that lists the others.
+// Manifest is the name of the file in a package that lists the others.
 const Manifest = "Manifest.json"
 
 // ModelPath returns the path of the model file in dir, a Core ML package. It reads the path from

@@ -11,7 +11,7 @@ import (
 	"anesim/loader/network/wire"
 )
 
-// A program refers to its package's weights file by WeightsPath.
+// WeightsPath is the name by which a program refers to its package's weights file.
 const WeightsPath = "@model_path/weights/weight.bin"
 
 // specification is the version of the model format. Version 7, of macOS 13, is the first with fp16
@@ -19,7 +19,7 @@ const WeightsPath = "@model_path/weights/weight.bin"
 const specification = 7
 
 // Files returns the files of a Core ML package (.mlpackage) by their slash-separated paths in it.
-// The argument model holds the content of the model file, as [Encode] returns it.
+// model is the content of the model file, as [Encode] returns it.
 func Files(model []byte, w Weights) map[string][]byte {
 	// The identifiers are arbitrary. Core ML writes random ones; these are the same in every package.
 	const manifest = `{

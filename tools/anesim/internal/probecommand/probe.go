@@ -16,6 +16,7 @@ import (
 	"anesim/bench/report"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
+	"anesim/tools/anesim/internal/interrupt"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/usage"
 )
@@ -113,7 +114,7 @@ rules hold that are not open.`,
 			if err != nil {
 				return input.InFile(args[0], err)
 			}
-			ctx, stop := flags.Interruptible()
+			ctx, stop := interrupt.Context()
 			defer stop()
 			d, err := probe.Compare(ctx, results, o.Chip)
 			if err != nil {
@@ -158,7 +159,7 @@ They show what read prints for a machine that follows all rules.`,
 			if err := flags.ReadChip(&o, f.Chip); err != nil {
 				return err
 			}
-			ctx, stop := flags.Interruptible()
+			ctx, stop := interrupt.Context()
 			defer stop()
 			results, err := probe.Expected(ctx, o.Chip)
 			if err != nil {
