@@ -102,7 +102,7 @@ func newFigures(t *testing.T, root string) *figures {
 		copy(out[:], m[1:])
 		return out
 	}
-	f.identity = read("identity.md", `(?m)^(\d+) of (\d+) texts of the programs are identical and (\d+) of the (\d+) oracles that are one layer`)
+	f.identity = read("identity.md", `(?m)^(\d+) of (\d+) texts of the programs are identical and (\d+) of the (\d+) oracles and texts that are one layer`)
 	f.chains = read("chains.md", `(?m)^(\d+) of (\d+) chains`)
 	return f
 }
