@@ -4,11 +4,11 @@ package hw
 
 const (
 	m1ReadRate          = 6.19e+10
-	m1maxReadRate       = 5.529e+10
-	h13TransposeRate    = 6.813
-	h13PlanarRate       = 2.117e+10
-	h13KernelOverlap    = 0.2689
-	m1DispatchEnergy    = 7.398e+04
+	m1maxReadRate       = 5.528e+10
+	h13TransposeRate    = 6.812
+	h13PlanarRate       = 2.12e+10
+	h13KernelOverlap    = 0.2711
+	m1DispatchEnergy    = 7.395e+04
 	m1MACEnergy         = 2.095
 	m1DRAMEnergy        = 19.06
 	m1PlanarEnergy      = 38.72
@@ -16,9 +16,9 @@ const (
 	m1HoldTime          = 7.276e+06
 	m1maxDispatchEnergy = 4e+04
 	m1maxMACEnergy      = 1.104
-	m1maxDRAMEnergy     = 15.08
-	m1maxPlanarEnergy   = 31.72
-	m1maxActivePower    = 0.6461
+	m1maxDRAMEnergy     = 15.07
+	m1maxPlanarEnergy   = 31.76
+	m1maxActivePower    = 0.6462
 	m1maxHoldTime       = 2.98e+06
 )
 
@@ -26,10 +26,10 @@ const (
 // session the fit had not seen, and of how many rows. Kinds of few rows are pooled. Of work that no
 // row covers: whose kind the fit had not seen, widened until the bounds hold as many operations.
 const (
-	windowLow, windowHigh, windowRows             = 0.840, 1.225, 31
-	pointLow, pointHigh, pointRows                = 0.840, 1.225, 31
+	windowLow, windowHigh, windowRows             = 0.840, 1.226, 31
+	pointLow, pointHigh, pointRows                = 0.840, 1.226, 31
 	productLow, productHigh, productRows          = 0.777, 1.201, 24
-	passLow, passHigh, passRows                   = 0.840, 1.225, 31
+	passLow, passHigh, passRows                   = 0.840, 1.226, 31
 	unmeasuredLow, unmeasuredHigh, unmeasuredRows = 0.582, 1.776, 31
 )
 

@@ -134,7 +134,7 @@ func reduceBlock(lv level, acc, panel []float32, lanes int, taps *Taps, vectors 
 	}
 }
 
-// reduceSparse is like reduceBlock, for a single vector with many zeros and at least rowLanes lanes.
+// reduceSparse computes the sums of a single vector with many zeros and at least rowLanes lanes.
 func reduceSparse(lv level, acc, panel []float32, lanes int, v *vector, f form, flush int) {
 	at := make([]int, len(v.rows))
 	for i, row := range v.rows {

@@ -129,12 +129,12 @@ func narrowAtLevel(lv level, dst []float16.Float16, acc []float32, p *Post) {
 //go:noescape
 func addFusedAVX2(b *block)
 
-// addMaskedAVX2 is like addFusedAVX2, in the form masked.
+// addMaskedAVX2 adds the products of a block to its sums, in the form masked.
 //
 //go:noescape
 func addMaskedAVX2(b *block)
 
-// addConvertedAVX2 is like addFusedAVX2, in the form converted.
+// addConvertedAVX2 adds the products of a block to its sums, in the form converted.
 //
 //go:noescape
 func addConvertedAVX2(b *block)
@@ -144,12 +144,12 @@ func addConvertedAVX2(b *block)
 //go:noescape
 func addRowsFusedAVX2(b *rowBlock)
 
-// addRowsMaskedAVX2 is like addRowsFusedAVX2, in the form masked.
+// addRowsMaskedAVX2 adds the products of a block of rows to its sums, in the form masked.
 //
 //go:noescape
 func addRowsMaskedAVX2(b *rowBlock)
 
-// addRowsConvertedAVX2 is like addRowsFusedAVX2, in the form converted.
+// addRowsConvertedAVX2 adds the products of a block of rows to its sums, in the form converted.
 //
 //go:noescape
 func addRowsConvertedAVX2(b *rowBlock)
@@ -159,12 +159,12 @@ func addRowsConvertedAVX2(b *rowBlock)
 //go:noescape
 func addFusedAVX512(b *block)
 
-// addMaskedAVX512 is like addFusedAVX512, in the form masked.
+// addMaskedAVX512 adds the products of a block to its sums, in the form masked.
 //
 //go:noescape
 func addMaskedAVX512(b *block)
 
-// addConvertedAVX512 is like addFusedAVX512, in the form converted.
+// addConvertedAVX512 adds the products of a block to its sums, in the form converted.
 //
 //go:noescape
 func addConvertedAVX512(b *block)

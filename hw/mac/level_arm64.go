@@ -105,12 +105,12 @@ func narrowAtLevel(lv level, dst []float16.Float16, acc []float32, p *Post) {
 //go:noescape
 func addFusedNEON(b *block)
 
-// addMaskedNEON is like addFusedNEON, in the form masked.
+// addMaskedNEON adds the products of a block to its sums, in the form masked.
 //
 //go:noescape
 func addMaskedNEON(b *block)
 
-// addConvertedNEON is like addFusedNEON, in the form converted.
+// addConvertedNEON adds the products of a block to its sums, in the form converted.
 //
 //go:noescape
 func addConvertedNEON(b *block)
@@ -120,12 +120,12 @@ func addConvertedNEON(b *block)
 //go:noescape
 func addRowsFusedNEON(b *rowBlock)
 
-// addRowsMaskedNEON is like addRowsFusedNEON, in the form masked.
+// addRowsMaskedNEON adds the products of a block of rows to its sums, in the form masked.
 //
 //go:noescape
 func addRowsMaskedNEON(b *rowBlock)
 
-// addRowsConvertedNEON is like addRowsFusedNEON, in the form converted.
+// addRowsConvertedNEON adds the products of a block of rows to its sums, in the form converted.
 //
 //go:noescape
 func addRowsConvertedNEON(b *rowBlock)

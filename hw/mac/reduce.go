@@ -180,7 +180,7 @@ func (a Arithmetic) formOf(x extremes, v *vector, k int, start float32) (f form,
 	return masked, flush
 }
 
-// formOfRows is like formOf, with a bound for each row of the panel. A network's largest operands
+// formOfRows does the same as formOf with a bound for each row of the panel. A network's largest operands
 // often are all in a few channels, and then this finds that no sum reaches the limit. It returns
 // ordered or converted.
 func (a Arithmetic) formOfRows(rows []float32, taps []weight, start float32) (f form, flush int) {
@@ -281,7 +281,7 @@ func (a Arithmetic) boundTiles(bounds, panel []float32, stride int, tile []weigh
 // magnitudeOf returns the magnitude of v.
 func magnitudeOf(v float32) float32 { return math.Float32frombits(math.Float32bits(v) &^ (1 << 31)) }
 
-// reduceUnordered is like reduceOrdered, for sums that are the same in any order.
+// reduceUnordered computes the same as reduceOrdered, for sums that are the same in any order.
 func reduceUnordered(acc, panel []float32, stride int, taps *Taps, m int, start *Start) {
 	var room [64]int32
 	for l := 0; l < len(acc); l += len(room) {

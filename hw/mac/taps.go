@@ -142,7 +142,7 @@ func isSparse(zeros, k int) bool { return 100*zeros > 60*k }
 // vector returns the weights of vector m.
 func (t *Taps) vector(m int) []weight { return t.weights[m*t.k:][:t.k] }
 
-// SetHalves is like [Taps.Set], for weights in fp16. The slice room must have at least k elements.
+// SetHalves does the same as [Taps.Set] for weights in fp16. The slice room must have at least k elements.
 func (t *Taps) SetHalves(m int, weights []float16.Float16, room []float32, a Arithmetic) {
 	a.Widen(room[:t.k], weights[:t.k])
 	t.Set(m, room)
