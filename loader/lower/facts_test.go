@@ -1,16 +1,16 @@
 package lower_test
 
 import (
+	"bytes"
 	"encoding/csv"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"anesim"
 	"anesim/loader/lower"
 	"anesim/loader/network/weights"
+	"anesim/vectors/material"
 )
 
 // factGaps lists, by a layer's words, what differs from the compiler's program: ours and the
@@ -24,12 +24,7 @@ var factGaps = map[string]string{
 // TestFacts compares layers whose text is not at hand with what is known of the compiler's programs:
 // the number of tasks, and the bytes of constants and scratch.
 func TestFacts(t *testing.T) {
-	file, err := os.Open(filepath.Join("..", "..", "..", "shared", "texts", "facts.csv"))
-	if err != nil {
-		t.Skip("the facts of the compiler's programs are not beside the repository")
-	}
-	defer file.Close()
-	rows, err := csv.NewReader(file).ReadAll()
+	rows, err := csv.NewReader(bytes.NewReader(material.Read(t, "texts/facts.csv"))).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
