@@ -9,14 +9,13 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// minFlushedShare is the smallest share of a layer's weights that the engine must read as 0 for a
-// note to mention the layer. The share is one of norms. Smaller losses are within the usual error
-// of fp16.
-const minFlushedShare = 0.01
+// minDenormalShare is the smallest share of a layer's weights below 2^-14 for a note to mention the
+// layer. The share is one of norms. Smaller losses are within the usual error of fp16.
+const minDenormalShare = 0.01
 
 // PrecisionNotes describes the losses of precision in the values of a run, in one sentence each.
 // One note is about the first descriptor whose result has an infinity or a NaN. Another is about
-// layers with weights so small that the engine reads them as 0. PrecisionNotes returns nil if there
+// layers with weights so small that the engine drops their products with small inputs. PrecisionNotes returns nil if there
 // was no loss, or if no values were computed.
 func (r *Result) PrecisionNotes() (notes []string) {
 	if !r.Options.Values {
@@ -25,7 +24,7 @@ func (r *Result) PrecisionNotes() (notes []string) {
 	if note := r.overflowNote(); note != "" {
 		notes = append(notes, note)
 	}
-	if note := r.flushedWeightsNote(); note != "" {
+	if note := r.denormalWeightsNote(); note != "" {
 		notes = append(notes, note)
 	}
 	return notes
@@ -71,10 +70,10 @@ func describeOverflow(o *hw.Overflow) string {
 	return text
 }
 
-// flushedWeightsNote returns a sentence about the layers with weights below 2^-14, which the engine
-// reads as 0. It says how many such layers there are and which of them loses the largest share of
-// its norm. It returns "" if there are none.
-func (r *Result) flushedWeightsNote() string {
+// denormalWeightsNote returns a sentence about the layers with weights below 2^-14, whose products
+// with inputs below 1/4 the engine drops. It says how many such layers there are and which of them has
+// the largest share of its norm there. It returns "" if there are none.
+func (r *Result) denormalWeightsNote() string {
 	type loser struct {
 		name  string
 		share float64
@@ -82,7 +81,7 @@ func (r *Result) flushedWeightsNote() string {
 	var list []loser
 	for i := range r.Layers {
 		l := &r.Layers[i]
-		if share := weights.FlushedShare(l.Layer); share >= minFlushedShare && l.Report != nil {
+		if share := weights.DenormalShare(l.Layer); share >= minDenormalShare && l.Report != nil {
 			list = append(list, loser{l.Layer.Name, share})
 		}
 	}
@@ -90,10 +89,10 @@ func (r *Result) flushedWeightsNote() string {
 		return ""
 	}
 	worst := slices.MaxFunc(list, func(a, b loser) int { return cmp.Compare(a.share, b.share) })
-	layers := "1 layer loses"
+	layers := "1 layer has"
 	if len(list) > 1 {
-		layers = fmt.Sprintf("%d layers lose", len(list))
+		layers = fmt.Sprintf("%d layers have", len(list))
 	}
-	return fmt.Sprintf("the engine reads weights below 2^-14 as 0: %s %.0f%% or more of the norm of the weights, %s the most (%.1f%%)",
-		layers, 100*minFlushedShare, worst.name, 100*worst.share)
+	return fmt.Sprintf("the engine drops products of weights below 2^-14 with inputs below 1/4: %s %.0f%% or more of the norm of the weights there, %s the most (%.1f%%); --precision shows the loss",
+		layers, 100*minDenormalShare, worst.name, 100*worst.share)
 }

@@ -180,10 +180,10 @@ func encodeActivation(a mac.Activation) []byte {
 	return b[:]
 }
 
-// FlushedShare returns the share of the layer's weights that the engine reads as 0, because their
-// magnitude is below 2^-14. The share is the Euclidean norm of these weights divided by that of all
-// weights. It is 0 for a layer without weights. Infinities and NaN do not count.
-func FlushedShare(x *list.Layer) float64 {
+// DenormalShare returns the share of the layer's weights whose magnitude is below 2^-14. The engine
+// drops their products with inputs below 1/4. The share is the Euclidean norm of these weights divided
+// by that of all weights. It is 0 for a layer without weights. Infinities and NaN do not count.
+func DenormalShare(x *list.Layer) float64 {
 	var small, all float64
 	for _, h := range x.Weights.Filter {
 		if !h.IsFinite() {

@@ -87,9 +87,9 @@ func TestStreamed(t *testing.T) {
 	}
 }
 
-// TestFlushedShare checks that only subnormal weights count as lost, and that infinities do not
+// TestDenormalShare checks that only subnormal weights count as lost, and that infinities do not
 // make the share undefined.
-func TestFlushedShare(t *testing.T) {
+func TestDenormalShare(t *testing.T) {
 	for _, tc := range []struct {
 		filter []float32
 		want   float64
@@ -105,7 +105,7 @@ func TestFlushedShare(t *testing.T) {
 		for _, v := range tc.filter {
 			l.Weights.Filter = append(l.Weights.Filter, float16.Fromfloat32(v))
 		}
-		if got := weights.FlushedShare(&l); got != tc.want {
+		if got := weights.DenormalShare(&l); got != tc.want {
 			t.Errorf("%v: share is %v, want %v", tc.filter, got, tc.want)
 		}
 	}
