@@ -68,6 +68,7 @@ type Chip struct {
 
 const (
 	study    = "fitted to the public rows (bench.Fit); leave-one-shape-out residuals in bench/residuals.txt"
+	phones   = "fitted to the networks of the A14 (bench.NetworkRows)"
 	energies = "fitted to the public energy rows (bench.Fit), which exclude the energy of memory"
 
 	activePower = energies + "; drawn while the engine works, and while its rail waits until the hold time is over"
@@ -106,6 +107,25 @@ func M1Max() Chip {
 	c.PlanarEnergy = evidence.New(m1maxPlanarEnergy, "pJ/element", evidence.Fitted, energies)
 	c.ActivePower = evidence.New(m1maxActivePower, "W", evidence.Fitted, activePower)
 	c.HoldTime = evidence.New(m1maxHoldTime, "ns", evidence.Fitted, holdTime)
+	return c
+}
+
+// A14 returns the constants of the A14's engine, which its firmware calls H13. They equal
+// the constants of the M1, except the rates of weights and of the planar engine. These two and the
+// time of a call on a phone (see package host) were found together, from times of networks.
+func A14() Chip {
+	c := M1()
+	c.Name = "a14"
+	c.Target = execycles.H13
+	// Half the width of the M1's memory serves weights, and the rate of the lanes is the limit that
+	// only weights have. A limit for all weights together would tell no network apart from it.
+	c.LaneRate = evidence.New(2.1e9, "B/s", evidence.Fitted, phones+"; 2.1e9 to 2.3e9 fit best of 1.7e9 to 5e9. All 16 lanes get 33.6e9 B/s, LPDDR4X-4266 on 64 bits has 34.1e9")
+	c.PlanarRate = evidence.New(32*c.Clock.Value, "elements/s", evidence.Inferred, "4 rows of 8 elements a cycle, as the vendor's estimate counts the planar tasks of H13G; of 21e9, 32e9 and 45.7e9, this fits best the networks of the A14 in bench.NetworkRows")
+	for _, k := range []*evidence.Constant{
+		&c.ReadRate, &c.TotalRate, &c.DispatchEnergy, &c.MACEnergy, &c.DRAMEnergy, &c.PlanarEnergy, &c.ActivePower, &c.HoldTime,
+	} {
+		k.Evidence, k.Source = evidence.Inferred, "that of the M1, which is "+k.Source
+	}
 	return c
 }
 
@@ -153,7 +173,7 @@ func (c *Chip) arithmetic() mac.Arithmetic {
 }
 
 // Chips returns the constants of all chips that have a preset.
-func Chips() []Chip { return []Chip{M1(), M1Max()} }
+func Chips() []Chip { return []Chip{M1(), M1Max(), A14()} }
 
 // Constants returns an iterator over the name and value of every constant, in the order of the
 // fields of Chip.

@@ -16,7 +16,7 @@ func TestByName(t *testing.T) {
 	if c, err := ByName(Default); err != nil || c != hw.M1() {
 		t.Errorf("the default chip is %q, %v; want the M1, which a run without a chip has", c.Name, err)
 	}
-	if _, err := ByName("m7"); err == nil || err.Error() != `unknown chip "m7"; want m1 or m1max; did you mean m1?` {
+	if _, err := ByName("m7"); err == nil || err.Error() != `unknown chip "m7"; want m1, m1max or a14; did you mean m1?` {
 		t.Errorf("m7: %v", err)
 	}
 }

@@ -22,9 +22,13 @@ func newPreset(name, source string, v Vector, hold float64) Host {
 
 const rows = "fitted to the public rows (bench.Fit) of "
 
+// phone is one term, because the inputs of the networks that it is fitted to are all of about the
+// same size. Further terms tell no network better that the fit did not see.
+var phone = Vector{455}
+
 // Presets returns all known hosts: one without any cost, two machines with a Linux driver that does
-// not copy tensors, and five sessions on machines with macOS. Rates per megabyte refer to a million
-// bytes of fp16 data.
+// not copy tensors, five sessions on machines with macOS, and phones with an A14. Rates per megabyte
+// refer to a million bytes of fp16 data.
 func Presets() []Host {
 	return []Host{
 		newPreset("none", "the engine alone", Vector{}, 0),
@@ -35,5 +39,6 @@ func Presets() []Host {
 		newPreset("macos-max", rows+"MacBookPro18,2, macOS 26", max1, max1Hold),
 		newPreset("macos-max-b", rows+"a session labelled M1 with a 32 W GPU", maxB, maxBHold),
 		newPreset("macos-guide", rows+"the guide's session", guide, guideHold),
+		newPreset("iphone12-coreml", "fitted to the networks of the A14 (bench.NetworkRows): a Core ML call on an iPhone 12, 12 Pro or 12 Pro Max", phone, 0),
 	}
 }

@@ -206,7 +206,7 @@ func TestHost(t *testing.T) {
 	if none.Host != "none" || none.Total.WallNs != none.Total.TimeNs || none.Total.TimeLowNs >= none.Total.TimeNs || none.Total.TimeHighNs <= none.Total.TimeNs {
 		t.Errorf("%+v", none)
 	}
-	for host, floor := range map[string]float64{"linux": 38e3, "macos-air": 160e3, "macos-mbp": 160e3, "macos-max": 160e3, "macos-max-b": 150e3, "macos-guide": 190e3} {
+	for host, floor := range map[string]float64{"linux": 38e3, "macos-air": 160e3, "macos-mbp": 160e3, "macos-max": 160e3, "macos-max-b": 150e3, "macos-guide": 190e3, "iphone12-coreml": 450e3} {
 		got := total("--host", host)
 		if got.Host != host || float64(got.Total.WallNs-got.Total.TimeNs) < floor || float64(got.Total.WallNs-got.Total.TimeNs) > 1.5*floor {
 			t.Errorf("%+v", got)

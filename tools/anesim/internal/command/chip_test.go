@@ -54,7 +54,7 @@ func TestChipFiles(t *testing.T) {
 	}
 	write("name: x\n")
 	for _, tc := range []struct{ chip, want string }{
-		{file, `my.yaml: key "constants" is missing or not a mapping`}, {"m3", `unknown chip "m3"; want m1 or m1max`},
+		{file, `my.yaml: key "constants" is missing or not a mapping`}, {"m3", `unknown chip "m3"; want m1, m1max or a14`},
 		{filepath.Dir(file), "is a directory"}, {"none.yaml", "no such file"},
 	} {
 		if _, errs, code := invoke("run", "--chip", tc.chip); code == exitDone || !strings.Contains(errs, tc.want) {
