@@ -14,11 +14,17 @@ type architecture struct {
 	last string
 }
 
-func newArchitecture(name string) *architecture {
-	a := &architecture{last: "image"}
-	fmt.Fprintf(&a.b, "name: %s\ninputs:\n  image: {c: 3, h: 224, w: 224}\nlayers:\n", name)
+// newArchitecture returns an architecture with the given inputs, such as "x: {h: 77, w: 512}". Its
+// first layer reads the first of them.
+func newArchitecture(name string, inputs ...string) *architecture {
+	a := new(architecture)
+	a.last, _, _ = strings.Cut(inputs[0], ":")
+	fmt.Fprintf(&a.b, "name: %s\ninputs:\n  %s\nlayers:\n", name, strings.Join(inputs, "\n  "))
 	return a
 }
+
+// image returns the input of an architecture that is a square image of three colours.
+func image(size int) string { return fmt.Sprintf("image: {c: 3, h: %d, w: %d}", size, size) }
 
 // addLayer adds a layer and returns its name. The layer's keys are formatted as in fmt.Sprintf.
 // Unless they contain "from", the layer reads the result of the previous layer.
@@ -40,7 +46,7 @@ func (a *architecture) addClassifier(channels int) string {
 // The numbers of channels of its five stages are in widths. The last two stages end with blocks
 // that have squeeze-and-excitation gates; their numbers are in gated.
 func buildMobileOne(name string, widths [5]int, gated [2]int) string {
-	a := newArchitecture(name)
+	a := newArchitecture(name, image(224))
 	a.addLayer("op: conv, cout: %d, k: 3, stride: 2, pad: 1, bias: true, act: relu", widths[0])
 	for stage, blocks := range [...]int{2, 8, 10, 1} {
 		width := widths[stage+1]
@@ -80,7 +86,7 @@ func (a *architecture) addUnit(keys string, channels int, gate bool) {
 // outputs of the block.
 func buildDenseNet121() string {
 	const growth, bottleneck = 32, 128
-	a := newArchitecture("densenet121")
+	a := newArchitecture("densenet121", image(224))
 	a.addLayer("op: conv, cout: 64, k: 7, stride: 2, pad: 3, bias: true, act: relu")
 	a.addLayer("op: pool, kind: max, k: 3, stride: 2, pad: 1")
 	channels := 64

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -11,29 +12,50 @@ import (
 	"anesim/hw"
 )
 
-// Whole networks take about what was published, the host's part of a phone left out and
-// told by its other networks; and keeping tensors in the L2 saves time in every one.
+// Whole networks take about what was published, and keeping tensors in the L2 saves time in every
+// one.
 func TestNetworks(t *testing.T) {
 	list, err := CompareNetworks(DefaultPresets())
 	if err != nil {
 		t.Fatal(err)
 	}
-	within := map[string]float64{"MobileOne-S0": 0.15, "MobileOne-S2": 0.15, "MobileOne-S4": 0.15, "DenseNet-121": 0.3}
+	// The oldest of the protocols, an app of 2022, is slower for small networks than the others.
+	within := map[string]float64{"MobileOne-S0": 0.25, "DenseNet-121": 0.1}
 	for i := range list {
 		r := &list[i]
-		t.Logf("%s: %.0f us of engine, %.0f in memory, %.0f of host, published %.0f: %+.0f %%", r.Row.Network,
-			float64(r.Engine.Kept)/1e3, float64(r.Engine.InMemory)/1e3, float64(r.Host)/1e3, r.Row.Latency, 100*r.Time.Error())
-		if math.Abs(r.Time.Error()) > within[r.Row.Network] {
+		t.Logf("%s: %.0f us of engine, %.0f in memory, %.0f of host, published %.0f: %+.1f %%, with its family left out %+.1f %%", r.Row.Network,
+			float64(r.Engine.Kept)/1e3, float64(r.Engine.InMemory)/1e3, float64(r.Host)/1e3, r.Row.Latency, 100*r.Time.Error(), 100*r.NewFamily.Error())
+		if math.Abs(r.Time.Error()) > cmp.Or(within[r.Row.Network], 0.15) {
 			t.Errorf("%s is off by %+.0f %%", r.Row.Network, 100*r.Time.Error())
 		}
 		if r.Engine.Kept >= r.Engine.InMemory {
 			t.Errorf("%s: %v with tensors kept in the L2, %v in memory", r.Row.Network, r.Engine.Kept, r.Engine.InMemory)
 		}
-		for _, l := range r.Engine.Unmodelled {
-			if !strings.Contains(l, "pool") {
-				t.Errorf("%s: %s", r.Row.Network, l)
-			}
+		if len(r.Engine.Unmodelled) > 0 {
+			t.Errorf("%s: not modelled: %q", r.Row.Network, r.Engine.Unmodelled)
 		}
+	}
+	summaries, err := SummarizeNetworks(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range summaries {
+		t.Logf("%s: %v, bias %+.1f %%, within 10 %%: %d, within 15 %%: %d, worst %s %+.1f %%", s.Protocol, s.Summary, 100*s.Bias, s.Within10, s.Within15, s.Worst, 100*s.WorstError)
+	}
+	// A study of 29 networks, of which these are 13, had 3.5 % for both: its other networks lie
+	// closer to the model than these.
+	network, family := summaries[1], summaries[2]
+	if max(network.Median, family.Median) > 0.08 || family.Within15 < 11 {
+		what := ""
+		for i := range list {
+			what += fmt.Sprintf("\n\t%s %+.1f %%", list[i].Row.Network, 100*list[i].NewFamily.Error())
+		}
+		t.Errorf("median error of networks on phones: %.1f %% with the network left out, %.1f %% with its family; want at most 8 %%, and 11 of 13 within 15 %% (have %d):%s",
+			100*network.Median, 100*family.Median, family.Within15, what)
+	}
+	// The preset is what the networks say, and a change of the engine's model shows here first.
+	if fit, preset := fitFloor(list, func(*NetworkRow) bool { return true }), DefaultPresets().Hosts[phoneHost].Floor.Value; math.Abs(float64(fit)/1e3-preset) > 5 {
+		t.Errorf("a call on a phone takes %.0f us by a fit of today, the preset has %.0f", float64(fit)/1e3, preset)
 	}
 	n, err := TimeNetwork(resNet50(), hw.M1())
 	if err != nil {
@@ -52,10 +74,43 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
+// The two rates in which the A14 differs from the M1 are what the networks of phones say: with the
+// time of a call fitted to each, other rates that were tried have larger errors.
+func TestPhoneRates(t *testing.T) {
+	misses := func(change func(*hw.Chip)) float64 {
+		p := DefaultPresets()
+		c := p.Chips["a14"]
+		change(&c)
+		p.Chips["a14"] = c
+		list, err := CompareNetworks(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		floor, sum := fitFloor(list, func(*NetworkRow) bool { return true }), 0.0
+		for i := range list {
+			if n := &list[i]; n.Row.Host == phoneHost {
+				sum += math.Abs(n.withHost(floor).Error())
+			}
+		}
+		return sum
+	}
+	preset := misses(func(*hw.Chip) {})
+	for name, change := range map[string]func(*hw.Chip){
+		"weights at the M1's rate":          func(c *hw.Chip) { c.LaneRate = hw.M1().LaneRate },
+		"weights at 27 GB/s":                func(c *hw.Chip) { c.LaneRate.Value = 1.7e9 },
+		"a planar engine at the M1's rate":  func(c *hw.Chip) { c.PlanarRate = hw.M1().PlanarRate },
+		"tensors at the rate of the memory": func(c *hw.Chip) { c.ReadRate.Value, c.TotalRate.Value = 34e9, 34e9 },
+	} {
+		if got := misses(change); got < 1.05*preset {
+			t.Errorf("%s: the errors sum up to %.2f, with the preset to %.2f", name, got, preset)
+		}
+	}
+}
+
 // resNet50 returns the layers of ResNet-50 version 1.5, which has the stride in the 3x3
 // convolution.
 func resNet50() string {
-	a := newArchitecture("resnet50")
+	a := newArchitecture("resnet50", image(224))
 	a.addLayer("op: conv, cout: 64, k: 7, stride: 2, pad: 3, bias: true, act: relu")
 	a.addLayer("op: pool, kind: max, k: 3, stride: 2, pad: 1")
 	for stage, blocks := range [...]int{3, 4, 6, 3} {

@@ -74,7 +74,8 @@ func blockEnd(text string) int {
 type figures struct {
 	*Report
 	networks         []bench.NetworkResidual
-	identity, chains [4]string // "x of y" of the comparisons with the vendor's compiler
+	phones           []bench.NetworkSummary // the last leaves families out
+	identity, chains [4]string              // "x of y" of the comparisons with the vendor's compiler
 }
 
 func newFigures(t *testing.T, root string) *figures {
@@ -88,6 +89,9 @@ func newFigures(t *testing.T, root string) *figures {
 		t.Fatal(err)
 	}
 	if f.networks, err = bench.CompareNetworks(bench.DefaultPresets()); err != nil {
+		t.Fatal(err)
+	}
+	if f.phones, err = bench.SummarizeNetworks(f.networks); err != nil {
 		t.Fatal(err)
 	}
 	read := func(name, pattern string) (out [4]string) {
@@ -169,9 +173,10 @@ func (f *figures) readmeAdvice() figure {
 
 // readmeIntervals returns the README's paragraph on what the intervals contain.
 func (f *figures) readmeIntervals() figure {
+	family := &f.phones[len(f.phones)-1]
 	return figure{"README.md", "The intervals that `run` and `model` print", wrap(fmt.Sprintf(
-		"The intervals that `run` and `model` print are for the time of the engine alone. They contain at least %s of the engine times of each kind of work that was measured. The %s intervals for the latency of a call, which `anesim accuracy` prints, contain %s of all latencies for unseen sessions, and %s of the engine-dominated and mixed ones. [accuracy.md](docs/accuracy.md) describes the protocol and has the errors for whole networks.",
-		f.heldEngine(), hw.IntervalPercent, f.held(bench.BySession, "all"), f.held(bench.BySession, "T0+T1")), "")}
+		"The intervals that `run` and `model` print are for the time of the engine alone. They contain at least %s of the engine times of each kind of work that was measured. The %s intervals for the latency of a call, which `anesim accuracy` prints, contain %s of all latencies for unseen sessions, and %s of the engine-dominated and mixed ones. Whole networks on phones with an A14 have a median error of %.1f%% with their family left out of the fit of the host; %d of %d are within 15%%. [accuracy.md](docs/accuracy.md) describes the protocol.",
+		f.heldEngine(), hw.IntervalPercent, f.held(bench.BySession, "all"), f.held(bench.BySession, "T0+T1"), 100*family.Median, family.Within15, family.N), "")}
 }
 
 // page returns the paragraphs of the page on accuracy that quote figures.
@@ -202,26 +207,27 @@ func (f *figures) page() []figure {
 	list = append(list, figure{"docs/accuracy.md", "Weak:", wrap(fmt.Sprintf(
 		"Weak: machines without a second session (the guide's, Linux on an M1 Max, whose memory was in a slow state, and Linux on an M1); 1x1 convolutions in a stack of equal layers (%s); and the energy of calls that wait long on a machine that the fit has not seen, because the time that its rail stays on (%s ms on the known ones) is then taken from another machine.",
 		f.stack(), strings.Join(rail, ", ")), "")})
-	var phone, names, others []string
+	var others []string
+	families := make(map[string]bool)
 	for i := range f.networks {
 		n := &f.networks[i]
-		miss := fmt.Sprintf("%+.1f", 100*n.Time.Error())
-		if name, ok := strings.CutPrefix(n.Row.Network, "MobileOne-"); ok {
-			phone, names = append(phone, miss), append(names, name)
-		} else {
-			copies := 0.0
-			for _, l := range n.Engine.Layers {
-				if l.Op == "concat" {
-					copies += float64(l.Kept)
-				}
-			}
-			others = append(others, fmt.Sprintf("%s on an %s %s%%, %.0f%% of its engine time copies of concatenated tensors",
-				n.Row.Network, strings.TrimPrefix(strings.Split(n.Row.Machine, " (")[0], "MacBookPro "), miss, 100*copies/float64(n.Engine.Kept)))
+		if n.Row.Chip == "a14" {
+			families[n.Row.Family] = true
+			continue
 		}
+		copies := 0.0
+		for _, l := range n.Engine.Layers {
+			if l.Op == "concat" {
+				copies += float64(l.Kept)
+			}
+		}
+		others = append(others, fmt.Sprintf("%s on an %s %+.1f%%, %.0f%% of its engine time copies of concatenated tensors",
+			n.Row.Network, strings.TrimPrefix(strings.Split(n.Row.Machine, " (")[0], "MacBookPro "), 100*n.Time.Error(), 100*copies/float64(n.Engine.Kept)))
 	}
+	family, printed := &f.phones[len(f.phones)-1], &f.phones[0]
 	return append(list, figure{"docs/accuracy.md", "Whole networks", wrap(fmt.Sprintf(
-		"Whole networks (`anesim accuracy --networks`): MobileOne %s on an A14 %s%%, with the phone's overhead estimated from the other two models; %s.",
-		strings.Join(names, ", "), strings.Join(phone, ", "), strings.Join(others, ", ")), "")})
+		"Whole networks (`anesim accuracy --networks`): %d networks of %d families on phones with an A14 (`--chip a14 --host iphone12-coreml`) have a median error of %.1f%% with the time of a call fitted without their family (bias %+.1f%%; %d within 10%%, %d within 15%%; worst %s %+.0f%%), and %.1f%% as printed (%d within 15%%). The rates of the A14 were chosen with these networks in sight. %s.",
+		family.N, len(families), 100*family.Median, 100*family.Bias, family.Within10, family.Within15, family.Worst, 100*family.WorstError, 100*printed.Median, printed.Within15, strings.Join(others, ", ")), "")})
 }
 
 // coverage returns how many measurements lie within the intervals around the predictions of a

@@ -6,6 +6,7 @@ import (
 
 	"anesim/bench"
 	"anesim/bench/report"
+	"anesim/hw"
 	"anesim/tools/anesim/internal/terminal"
 )
 
@@ -13,17 +14,41 @@ import (
 type jsonNetwork struct {
 	ID         string         `json:"id"`
 	Network    string         `json:"network"`
+	Family     string         `json:"family"`
 	Machine    string         `json:"machine"`
 	Chip       string         `json:"chip"`
+	Host       string         `json:"host"`
 	Source     string         `json:"source"`
 	MeasuredUs float64        `json:"measured_us"`
 	ModelUs    float64        `json:"model_us"`
 	ErrorPct   float64        `json:"error_pct"`
+	NewNetwork float64        `json:"network_left_out_error_pct"`
+	NewFamily  float64        `json:"family_left_out_error_pct"`
 	EngineUs   float64        `json:"engine_us"`
 	InMemoryUs float64        `json:"engine_in_memory_us"`
 	HostUs     float64        `json:"host_us"`
 	Layers     []jsonNetLayer `json:"layers"`
 	NoModel    []string       `json:"not_modelled"`
+}
+
+// A jsonNetworkSummary holds statistics of the networks on phones.
+type jsonNetworkSummary struct {
+	Protocol  string  `json:"protocol"`
+	N         int     `json:"n"`
+	MedianPct float64 `json:"median_pct"`
+	BiasPct   float64 `json:"bias_pct"`
+	Within10  int     `json:"within_10_pct"`
+	Within15  int     `json:"within_15_pct"`
+	Worst     string  `json:"worst"`
+	WorstPct  float64 `json:"worst_error_pct"`
+	LowPct    float64 `json:"interval_low_pct"`
+	HighPct   float64 `json:"interval_high_pct"`
+}
+
+type jsonOmittedNetwork struct {
+	Network string `json:"network"`
+	Machine string `json:"machine"`
+	Reason  string `json:"reason"`
 }
 
 type jsonNetLayer struct {
@@ -41,22 +66,30 @@ func WriteNetworks(w io.Writer, asJSON, layers bool) error {
 	if err != nil {
 		return err
 	}
+	phones, err := bench.SummarizeNetworks(list)
+	if err != nil {
+		return err
+	}
 	if asJSON {
-		return writeNetworksJSON(w, list)
+		return writeNetworksJSON(w, list, phones)
 	}
 	p := terminal.NewPager(w)
 	t := terminal.NewTable(
-		terminal.Word("network", 0), terminal.Word("machine", 0), terminal.Number("measured us", 0), terminal.Number("model us", 0), terminal.Number("error", 0), terminal.Number("host us", 1),
-		terminal.Number("engine us", 0), terminal.Number("all in memory", 1), terminal.Number("saved", 2), terminal.Number("not modelled", 3),
+		terminal.Word("network", 0), terminal.Number("measured us", 0), terminal.Number("model us", 0), terminal.Number("engine", 0), terminal.Number("host", 0),
+		terminal.Number("error", 0), terminal.Number("family out", 0), terminal.Number("network out", 1), terminal.Word("machine", 2),
+		terminal.Number("all in memory", 3), terminal.Number("saved", 4), terminal.Number("not modelled", 5),
 	)
 	for i := range list {
 		r := &list[i]
 		kept, memory := float64(r.Engine.Kept)/1e3, float64(r.Engine.InMemory)/1e3
 		us := func(v float64) string { return fmt.Sprintf("%.0f", v) }
-		t.Add(r.Row.Network, r.Row.Machine, us(r.Row.Latency), us(r.Time.Model/1e3), fmt.Sprintf("%+.1f%%", 100*r.Time.Error()),
-			us(float64(r.Host)/1e3), us(kept), us(memory), fmt.Sprintf("%.0f%%", 100*(memory-kept)/memory), report.Plural(len(r.Engine.Unmodelled), "layer"))
+		t.Add(r.Row.Network, us(r.Row.Latency), us(r.Time.Model/1e3), us(kept), us(float64(r.Host)/1e3),
+			percent(r.Time), percent(r.NewFamily), percent(r.NewNetwork), r.Row.Machine,
+			us(memory), fmt.Sprintf("%.0f%%", 100*(memory-kept)/memory), report.Plural(len(r.Engine.Unmodelled), "layer"))
 	}
-	if p.WideTable(t, 0); p.Err != nil || !layers {
+	p.WideTable(t, 0)
+	printNetworkSummaries(p, phones)
+	if p.Err != nil || !layers {
 		return p.Err
 	}
 	for i := range list {
@@ -72,21 +105,59 @@ func WriteNetworks(w io.Writer, asJSON, layers bool) error {
 	return nil
 }
 
-func writeNetworksJSON(w io.Writer, list []bench.NetworkResidual) error {
+func percent(p bench.Pair) string { return fmt.Sprintf("%+.1f%%", 100*p.Error()) }
+
+// printNetworkSummaries prints statistics of the networks on phones, and which networks are omitted.
+func printNetworkSummaries(p *terminal.Pager, list []bench.NetworkSummary) {
+	p.Printf("")
+	p.Printf("Tensors between layers stay in L2 where they fit. The time of a call on a phone is fitted to its networks: \"family out\" is the error of a fit without the network's family, and \"network out\" without the network. A Mac's host is fitted to single layers.")
+	p.Printf("")
+	t := terminal.NewTable(
+		terminal.Word("on phones", 0), terminal.Number("n", 0), terminal.Number("median", 0), terminal.Number("bias", 0),
+		terminal.Number("within 10%", 0), terminal.Number("within 15%", 0), terminal.Word("worst", 0),
+	)
+	for i := range list {
+		s := &list[i]
+		t.Add(s.Protocol, fmt.Sprint(s.N), fmt.Sprintf("%.1f%%", 100*s.Median), fmt.Sprintf("%+.1f%%", 100*s.Bias),
+			fmt.Sprint(s.Within10), fmt.Sprint(s.Within15), fmt.Sprintf("%s %+.1f%%", s.Worst, 100*s.WorstError))
+	}
+	p.Table(t, 0)
+	if len(list) > 0 {
+		s := &list[len(list)-1]
+		p.Printf("%s of the times of a family that the fit has not seen are between %+.0f%% and %+.0f%% of the model's.", hw.IntervalPercent, 100*(s.Low-1), 100*(s.High-1))
+	}
+	for _, o := range bench.OmittedNetworks() {
+		p.Printf("%s on an %s is left out: %s.", o.Network, o.Machine, o.Reason)
+	}
+}
+
+func writeNetworksJSON(w io.Writer, list []bench.NetworkResidual, phones []bench.NetworkSummary) error {
 	out := struct {
 		report.Header
-		Networks []jsonNetwork `json:"networks"`
-	}{report.NewHeader(), []jsonNetwork{}}
+		Networks []jsonNetwork        `json:"networks"`
+		Phones   []jsonNetworkSummary `json:"phones"`
+		Omitted  []jsonOmittedNetwork `json:"omitted"`
+	}{report.NewHeader(), []jsonNetwork{}, []jsonNetworkSummary{}, []jsonOmittedNetwork{}}
 	for i := range list {
 		r := &list[i]
 		n := jsonNetwork{
-			r.Row.ID, r.Row.Network, r.Row.Machine, r.Row.Chip, r.Row.Source, r.Row.Latency, r.Time.Model / 1e3, 100 * r.Time.Error(),
+			r.Row.ID, r.Row.Network, r.Row.Family, r.Row.Machine, r.Row.Chip, r.Row.Host, r.Row.Source, r.Row.Latency, r.Time.Model / 1e3,
+			100 * r.Time.Error(), 100 * r.NewNetwork.Error(), 100 * r.NewFamily.Error(),
 			float64(r.Engine.Kept) / 1e3, float64(r.Engine.InMemory) / 1e3, float64(r.Host) / 1e3, []jsonNetLayer{}, append([]string{}, r.Engine.Unmodelled...),
 		}
 		for _, l := range r.Engine.Layers {
 			n.Layers = append(n.Layers, jsonNetLayer{l.Name, l.Op, float64(l.Kept) / 1e3, float64(l.InMemory) / 1e3})
 		}
 		out.Networks = append(out.Networks, n)
+	}
+	for i := range phones {
+		s := &phones[i]
+		out.Phones = append(out.Phones, jsonNetworkSummary{
+			s.Protocol, s.N, 100 * s.Median, 100 * s.Bias, s.Within10, s.Within15, s.Worst, 100 * s.WorstError, 100 * (s.Low - 1), 100 * (s.High - 1),
+		})
+	}
+	for _, o := range bench.OmittedNetworks() {
+		out.Omitted = append(out.Omitted, jsonOmittedNetwork(o))
 	}
 	return report.WriteDocument(w, out)
 }

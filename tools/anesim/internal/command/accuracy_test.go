@@ -144,7 +144,7 @@ func TestAccuracyNetworks(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got.Networks) != 4 {
+	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got.Networks) != 14 {
 		t.Fatalf("%d networks, %v", len(got.Networks), err)
 	}
 	for _, n := range got.Networks {
