@@ -107,6 +107,22 @@ func TestPhoneRates(t *testing.T) {
 	}
 }
 
+// A host's machine has the chip whose rows and networks the host was fitted to.
+func TestHostsKnowTheirChip(t *testing.T) {
+	chips := make(map[string]string)
+	for _, s := range builtin(t) {
+		chips[s.Host] = s.Chip
+	}
+	for _, r := range NetworkRows() {
+		chips[r.Host] = r.Chip
+	}
+	for name, h := range DefaultPresets().Hosts {
+		if name != noHost && h.Chip != chips[name] {
+			t.Errorf("host %s is on chip %q, its rows are of %q", name, h.Chip, chips[name])
+		}
+	}
+}
+
 // resNet50 returns the layers of ResNet-50 version 1.5, which has the stride in the 3x3
 // convolution.
 func resNet50() string {

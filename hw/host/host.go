@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"anesim/hw/clock"
 	"anesim/hw/evidence"
@@ -12,6 +13,7 @@ import (
 // call.
 type Host struct {
 	Name string
+	Chip string // name of the preset of the machine's chip, such as "m1max"; "" for no machine
 
 	Floor evidence.Constant // microseconds per call, independent of its work
 	In    evidence.Constant // microseconds per megabyte of fp16 inputs
@@ -106,6 +108,16 @@ func (h *Host) Constants() iter.Seq2[string, evidence.Constant] {
 		}
 		yield("HostHold", h.Hold)
 	}
+}
+
+// ChipNote returns a remark if no machine has both this host and the chip preset of the given name.
+// Otherwise, and for a host or chip without a preset, it returns "".
+func (h *Host) ChipNote(chip string) string {
+	machine := func(p Host) bool { return p.Chip == chip }
+	if h.Chip == "" || h.Chip == chip || !slices.ContainsFunc(Presets(), machine) {
+		return ""
+	}
+	return fmt.Sprintf("no machine is like this: the times of host %s are those of a machine with chip %s, not %s", h.Name, h.Chip, chip)
 }
 
 // ByName returns the host with the given name, such as "macos-air". If there is none, the error

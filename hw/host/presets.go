@@ -2,11 +2,11 @@ package host
 
 import "anesim/hw/evidence"
 
-// newPreset returns a host with the given hold time whose constants have the values v and the given
-// source. It marks constants with value 0 as assumed, because no measurement shows such a cost.
-func newPreset(name, source string, v Vector, hold float64) Host {
+// newPreset returns a host of machines with the given chip, with the given hold time, whose constants
+// have the values v and the given source. It marks constants with value 0 as assumed, because no measurement shows such a cost.
+func newPreset(name, chip, source string, v Vector, hold float64) Host {
 	units := [...]string{"us/call", "us/MB", "us/MB", "us/MB", "ns/output", "ns/output", "us/MB", "us/MB"}
-	h := Host{Name: name}
+	h := Host{Name: name, Chip: chip}
 	for i, c := range h.listConstants() {
 		*c = evidence.Constant{Value: v[i], Unit: units[i], Evidence: evidence.Fitted, Source: source}
 		if v[i] == 0 {
@@ -31,14 +31,14 @@ var phone = Vector{455}
 // refer to a million bytes of fp16 data.
 func Presets() []Host {
 	return []Host{
-		newPreset("none", "the engine alone", Vector{}, 0),
-		newPreset("linux", rows+"the T6001 under Linux; a driver measured 38-42 us per submission", linux, linuxHold),
-		newPreset("linux-m1", rows+"the T8103 under Linux", linuxM1, linuxM1Hold),
-		newPreset("macos-air", rows+"MacBookAir10,1, macOS 15", air, airHold),
-		newPreset("macos-mbp", rows+"MacBookPro17,1, macOS 26; zeros and subnormals of relu and softmax cost as much as a mispredicted branch", mbp, mbpHold),
-		newPreset("macos-max", rows+"MacBookPro18,2, macOS 26", max1, max1Hold),
-		newPreset("macos-max-b", rows+"a session labelled M1 with a 32 W GPU", maxB, maxBHold),
-		newPreset("macos-guide", rows+"the guide's session", guide, guideHold),
-		newPreset("iphone12-coreml", "fitted to the networks of the A14 (bench.NetworkRows): a Core ML call on an iPhone 12, 12 Pro or 12 Pro Max", phone, 0),
+		newPreset("none", "", "the engine alone", Vector{}, 0),
+		newPreset("linux", "m1max", rows+"the T6001 under Linux; a driver measured 38-42 us per submission", linux, linuxHold),
+		newPreset("linux-m1", "m1", rows+"the T8103 under Linux", linuxM1, linuxM1Hold),
+		newPreset("macos-air", "m1", rows+"MacBookAir10,1, macOS 15", air, airHold),
+		newPreset("macos-mbp", "m1", rows+"MacBookPro17,1, macOS 26; zeros and subnormals of relu and softmax cost as much as a mispredicted branch", mbp, mbpHold),
+		newPreset("macos-max", "m1max", rows+"MacBookPro18,2, macOS 26", max1, max1Hold),
+		newPreset("macos-max-b", "m1max", rows+"a session labelled M1 with a 32 W GPU", maxB, maxBHold),
+		newPreset("macos-guide", "m1max", rows+"the guide's session", guide, guideHold),
+		newPreset("iphone12-coreml", "a14", "fitted to the networks of the A14 (bench.NetworkRows): a Core ML call on an iPhone 12, 12 Pro or 12 Pro Max", phone, 0),
 	}
 }

@@ -223,6 +223,18 @@ func TestHost(t *testing.T) {
 	if _, errs, code := invoke("run", "--host", "vax"); code != exitUsage || !strings.Contains(errs, `unknown host "vax"; want none, linux`) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
+	for _, tc := range []struct {
+		chip, host string
+		note       bool
+	}{
+		{"m1", "iphone12-coreml", true}, {"m1max", "macos-air", true}, {"a14", "linux", true}, {"m1,Clock=1.2e9", "macos-max", true},
+		{"a14", "iphone12-coreml", false}, {"m1", "macos-air", false}, {"m1max", "linux", false}, {"a14", "none", false},
+	} {
+		out, _, code := invoke("run", "--chip", tc.chip, "--host", tc.host)
+		if code != exitDone || strings.Contains(out, "no machine is like this") != tc.note {
+			t.Errorf("chip %s with host %s: exit %d, want a note: %v\n%s", tc.chip, tc.host, code, tc.note, out)
+		}
+	}
 	out, _, _ := invoke("run", "--host", "macos-air", "--constants")
 	if !strings.Contains(out, "of it host macos-air") || !strings.Contains(out, "HostFloor") {
 		t.Errorf("%s", out)

@@ -128,6 +128,9 @@ func (p pager) printWallTime(res *anesim.Result, t *report.Wall, preset string) 
 	switch host := res.Host(); {
 	case host > 0:
 		p.Printf("wall: %v, %v of it %s", t.WallNs, host, formatHostSources(res, preset))
+		if note := res.Options.Host.ChipNote(res.Options.Chip.Name); note != "" {
+			p.Printf("note: %s", note)
+		}
 	case t.IdleNs > 0:
 		p.Printf("wall: %v", t.WallNs)
 	}
