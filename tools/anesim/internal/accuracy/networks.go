@@ -10,6 +10,14 @@ import (
 	"anesim/tools/anesim/internal/terminal"
 )
 
+// A NetworksDocument is the JSON report of the model's accuracy for whole networks.
+type NetworksDocument struct {
+	report.Header
+	Networks []jsonNetwork        `json:"networks"`
+	Phones   []jsonNetworkSummary `json:"phones"`
+	Omitted  []jsonOmittedNetwork `json:"omitted"`
+}
+
 // A jsonNetwork compares the modelled time of a whole network with its published time.
 type jsonNetwork struct {
 	ID         string         `json:"id"`
@@ -132,12 +140,7 @@ func printNetworkSummaries(p *terminal.Pager, list []bench.NetworkSummary) {
 }
 
 func writeNetworksJSON(w io.Writer, list []bench.NetworkResidual, phones []bench.NetworkSummary) error {
-	out := struct {
-		report.Header
-		Networks []jsonNetwork        `json:"networks"`
-		Phones   []jsonNetworkSummary `json:"phones"`
-		Omitted  []jsonOmittedNetwork `json:"omitted"`
-	}{report.NewHeader(), []jsonNetwork{}, []jsonNetworkSummary{}, []jsonOmittedNetwork{}}
+	out := NetworksDocument{report.NewHeader(), []jsonNetwork{}, []jsonNetworkSummary{}, []jsonOmittedNetwork{}}
 	for i := range list {
 		r := &list[i]
 		n := jsonNetwork{

@@ -34,6 +34,7 @@ var schemaSections = map[string]reflect.Type{
 
 	"`dump` of a dispatch descriptor": reflect.TypeFor[dump.Dispatch](),
 	"`accuracy`":                      reflect.TypeFor[accuracy.Document](),
+	"`accuracy --networks`":           reflect.TypeFor[accuracy.NetworksDocument](),
 }
 
 // documentedKeys returns the names in the table of a section and in the table for all commands,
@@ -179,6 +180,8 @@ func TestSchemaPageOfRealOutput(t *testing.T) {
 		"`load`":       {{"load", filepath.Join("..", "..", "examples", "load.yaml")}},
 		"`dump`":       {{"dump", example(t, "identity")}, {"dump", example(t, "add")}, {"dump", writeFile(t, "captured.regs", []byte(capture))}},
 		"`accuracy`":   {{"accuracy"}},
+
+		"`accuracy --networks`": {{"accuracy", "--networks"}},
 	} {
 		documented := documentedKeys(t, page, section)
 		met := map[string]bool{}
