@@ -144,7 +144,7 @@ var definitions = [4]reference.Options{
 	{},
 	{Round: reference.RoundHalf},
 	{Round: reference.RoundHalf, Function: EngineFunction},
-	{Round: reference.RoundHalf, Function: EngineFunction, Reduce: reference.H13.Reduce},
+	{Round: reference.RoundHalfAway, Function: EngineFunction, Reduce: reference.H13.Reduce},
 }
 
 const measuredHead = `| network | nodes | nodes, MACs on the engine | exact: RMS, largest | fp16 between nodes | and tables | and sums | same choice |

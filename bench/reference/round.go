@@ -5,7 +5,13 @@ import "math"
 // RoundHalf returns the fp16 value nearest to v, rounding ties to even. Magnitudes of 65520 and
 // more become infinite. Subnormal values are kept. The first parameter is ignored, so that
 // RoundHalf can be the Round of [Options].
-func RoundHalf(_ string, v float64) float64 {
+func RoundHalf(_ string, v float64) float64 { return roundHalf(v, math.RoundToEven) }
+
+// RoundHalfAway does the same as RoundHalf but rounds ties away from zero, as the engine does.
+func RoundHalfAway(_ string, v float64) float64 { return roundHalf(v, math.Round) }
+
+// roundHalf returns the fp16 value nearest to v, rounding ties as nearest does for integers.
+func roundHalf(v float64, nearest func(float64) float64) float64 {
 	const (
 		fraction = 10    // bits
 		least    = -14   // exponent of the least normal value
@@ -18,7 +24,7 @@ func RoundHalf(_ string, v float64) float64 {
 		return math.Copysign(math.Inf(1), v)
 	}
 	unit := math.Ldexp(1, max(math.Ilogb(v), least)-fraction)
-	return math.RoundToEven(v/unit) * unit
+	return nearest(v/unit) * unit
 }
 
 // RoundSingle returns the float32 value nearest to v. The first parameter is ignored, so that
