@@ -40,6 +40,7 @@ type checkFlags struct {
 	update   bool
 	junit    string
 	layers   []string
+	expect   []string
 	values   bool
 	lint     bool
 }
@@ -47,8 +48,8 @@ type checkFlags struct {
 func checkCommand(plan *outfile.Plan) *cobra.Command {
 	f := checkFlags{runFlags: runFlags{plan: plan}}
 	c := &cobra.Command{
-		Use:   "check --baseline FILE INPUT...",
-		Short: "Compare the cost of models with a baseline",
+		Use:   "check (--baseline FILE | --expect FILE) INPUT...",
+		Short: "Compare the cost of models with a baseline or with given numbers",
 		Long: `Check runs programs, networks and layers and compares their cycles, time, energy, bytes and
 the vendor's estimate with a baseline: in total, by layer and by descriptor and, with
 --values, the checksums of outputs. If there are none to compare, a check with --values
@@ -60,12 +61,18 @@ registers that explain them, and the exit status is 1. With --lint, the findings
 suitable for version control. It contains the tool's version and the hash of its
 constants, so that a change of anesim can be distinguished from a change of the program.
 
+--expect compares with numbers from elsewhere: a file, or an expectation such as
+'cycles<=600' or 'time_ns@conv1=590+-2%', where the text after @ is a descriptor or a layer.
+A file is CSV or JSON with measure, value and optionally input (a path from the file, or a layer), descriptor
+(a number, a layer or total) and tolerance (2%, <= or >=). What it does not list is not compared.
+
 A network with layers that have no cost is INCOMPLETE: its totals leave them out. --update
 says so and lists these layers in the baseline. A check of such a network fails unless
 exactly the layers that the baseline lists have no cost.`,
 		Example: `  anesim check --baseline perf.json --update model.hwx net.onnx
   anesim check --baseline perf.json --max 2% model.hwx net.onnx
-  anesim check --baseline perf.json --layer "conv cin=64 h=28 w=28 cout=64 k=3 pad=1" --junit report.xml`,
+  anesim check --baseline perf.json --layer "conv cin=64 h=28 w=28 cout=64 k=3 pad=1" --junit report.xml
+  anesim check --expect compiler.csv --expect 'dma_bytes<=2e6' model.hwx`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args) },
 	}
@@ -74,6 +81,7 @@ exactly the layers that the baseline lists have no cost.`,
 	s.StringVar(&f.baseline, "baseline", "", "`FILE` of the baseline")
 	s.StringVar(&f.most, "max", "0%", "allowed difference as a `SHARE` of the baseline, like 2%")
 	s.StringArrayVar(&f.layers, "layer", nil, "check a layer, `\"OP key=value...\"`; repeatable")
+	s.StringArrayVar(&f.expect, "expect", nil, "compare with a `FILE` of numbers or with one, 'cycles<=600'; repeatable")
 	s.BoolVar(&f.update, "update", false, "write the baseline")
 	s.StringVar(&f.junit, "junit", "", "also write the verdicts to `FILE` as JUnit XML")
 	s.BoolVar(&f.values, "values", false, "compute values and compare the checksums of outputs")
@@ -183,8 +191,13 @@ func (f *checkFlags) openModels(c *cobra.Command, base *check.Baseline, files []
 }
 
 func (f *checkFlags) run(c *cobra.Command, files []string) error {
-	if f.baseline == "" {
-		return usage.Errorf("missing --baseline FILE")
+	switch {
+	case f.baseline == "" && len(f.expect) == 0:
+		return usage.Errorf("missing --baseline FILE or --expect")
+	case f.baseline == "" && (f.update || f.values || c.Flags().Changed("max")):
+		return usage.Errorf("--update, --values and --max need --baseline FILE")
+	case f.update && len(f.expect) > 0:
+		return usage.Errorf("--expect and --update are mutually exclusive: an update compares nothing")
 	}
 	if f.update && f.junit != "" {
 		return usage.Errorf("--junit and --update are mutually exclusive: an update has no verdicts")
@@ -201,9 +214,15 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 	if f.lint && len(o.Overrides) > 0 {
 		return usage.Errorf("cannot combine --lint with --set: lint reads the registers of the file; anesim patch --set writes them to a file")
 	}
-	base, err := readBaseline(f.baseline, f.update)
+	base := new(check.Baseline)
+	if f.baseline != "" {
+		if base, err = readBaseline(f.baseline, f.update); err != nil {
+			return input.InFile(f.baseline, err)
+		}
+	}
+	expected, err := f.readExpectations()
 	if err != nil {
-		return input.InFile(f.baseline, err)
+		return err
 	}
 	models, err := f.openModels(c, base, files)
 	if err != nil {
@@ -212,6 +231,7 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 	ignoreSIGPIPE()
 	var verdicts []check.Verdict
 	var entries []check.Entry
+	var compared []check.Comparison
 	var linted []jsonLintedProgram
 	ctx, stop := interrupt.Context()
 	defer stop()
@@ -245,6 +265,14 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 			entries = append(entries, e)
 			continue
 		}
+		list, err := compareExpectations(expected, &x, &e)
+		if err != nil {
+			return err
+		}
+		compared = append(compared, list...)
+		if f.baseline == "" {
+			continue
+		}
 		v := base.Check(&e, most)
 		v.Input = x.name
 		verdicts = append(verdicts, v)
@@ -252,7 +280,12 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 	if f.update {
 		err = f.writeBaseline(c.OutOrStdout(), models, entries)
 	} else {
-		err = f.printDifferenceReport(c.OutOrStdout(), verdicts, linted, most)
+		if f.junit != "" {
+			if err := writeJUnit(f.junit, verdicts, compared, linted); err != nil {
+				return err
+			}
+		}
+		err = joinFailures(printVerdicts(c.OutOrStdout(), verdicts, most), printComparisons(c.OutOrStdout(), expected, compared))
 	}
 	if f.lint {
 		if e := writeFindings(c.OutOrStdout(), linted); e != nil && !errors.Is(e, syscall.EPIPE) {
@@ -278,16 +311,6 @@ func (x *checkedModel) runModel(ctx context.Context, o anesim.Options) (*anesim.
 		return nil, input.InFile(x.name, fmt.Errorf("device fault: %v", faults[0]))
 	}
 	return res, nil
-}
-
-// printDifferenceReport prints the differences from the baseline and the lint findings.
-func (f *checkFlags) printDifferenceReport(w io.Writer, verdicts []check.Verdict, linted []jsonLintedProgram, most float64) error {
-	if f.junit != "" {
-		if err := writeJUnit(f.junit, verdicts, linted); err != nil {
-			return err
-		}
-	}
-	return printVerdicts(w, verdicts, most)
 }
 
 // readBaseline reads the named baseline. If update is true, the file may be missing; see
@@ -523,8 +546,8 @@ type junitFailure struct {
 	Text    string `xml:",chardata"`
 }
 
-func writeJUnit(file string, verdicts []check.Verdict, linted []jsonLintedProgram) error {
-	s := junitSuite{Name: "anesim check", Tests: len(verdicts) + len(linted)}
+func writeJUnit(file string, verdicts []check.Verdict, compared []check.Comparison, linted []jsonLintedProgram) error {
+	s := junitSuite{Name: "anesim check", Tests: len(verdicts) + len(compared) + len(linted)}
 	for i := range verdicts {
 		v := &verdicts[i]
 		c := junitCase{Class: "anesim.check", Name: report.Printable(v.Input)}
@@ -540,6 +563,15 @@ func writeJUnit(file string, verdicts []check.Verdict, linted []jsonLintedProgra
 				}
 			}
 			c.Failure = &junitFailure{v.Summary(), v.Cause() + "\n" + b.String()}
+		}
+		s.Cases = append(s.Cases, c)
+	}
+	for i := range compared {
+		x := &compared[i]
+		c := junitCase{Class: "anesim.expect", Name: report.Printable(fmt.Sprintf("%s: %s: %s %s", x.Input, x.Where, x.Measure, x.Limit()))}
+		if !x.Passed {
+			s.Failures++
+			c.Failure = &junitFailure{report.Printable(x.String()), strings.Join(x.Why, "\n")}
 		}
 		s.Cases = append(s.Cases, c)
 	}
