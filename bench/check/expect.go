@@ -115,6 +115,9 @@ func (e *Entry) findPart(name string, layers map[string]*Cost) (*Cost, string, e
 	}
 	if n, err := strconv.ParseUint(name, 10, 63); err == nil {
 		if n >= uint64(len(e.Descriptors)) {
+			if layers[name] != nil {
+				return nil, "", fmt.Errorf(`%s is not a descriptor of %s; the layer of this name is "layer %[1]s"`, name, report.Printable(e.Input))
+			}
 			return nil, "", fmt.Errorf("descriptor %d is not in %s, which has %s", n, report.Printable(e.Input), report.Plural(len(e.Descriptors), "descriptor"))
 		}
 		d := &e.Descriptors[n]

@@ -83,6 +83,29 @@ func TestExpectationForms(t *testing.T) {
 	}
 }
 
+// A number is a descriptor, even if a layer has the same name.
+func TestExpectationParts(t *testing.T) {
+	e := check.Entry{Input: "net", Layers: []check.Layer{{Name: "0"}, {Name: "7"}, {Name: "total"}, {Name: "a>=b"}}, Descriptors: []check.Descriptor{{Op: "conv"}}}
+	for text, want := range map[string]string{
+		"0": "descriptor 0 (conv)", "layer 0": "layer 0", "total": "total", "layer total": "layer total", "a>=b": "layer a>=b",
+		"7": `the layer of this name is "layer 7"`, "1": "descriptor 1 is not in net, which has 1 descriptor", "a>=": "did you mean a>=b?",
+	} {
+		x, err := check.ParseExpectation("cycles@" + text + "=0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if list, err := e.Expect([]check.Expectation{x}); err != nil {
+			got = err.Error()
+		} else {
+			got = list[0].Where
+		}
+		if !strings.HasSuffix(got, want) {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+}
+
 // No text makes the readers panic.
 func FuzzExpectations(f *testing.F) {
 	for _, s := range []string{"measure,value\ncycles,1\n", `[{"measure": "cycles", "value": 1}]`, "cycles@0=5+-2%", "[[[", "[,", "\"", "cycles@±="} {

@@ -63,8 +63,9 @@ constants, so that a change of anesim can be distinguished from a change of the 
 
 --expect compares with numbers from elsewhere: a file, or an expectation such as
 'cycles<=600' or 'time_ns@conv1=590+-2%', where the text after @ is a descriptor or a layer.
-A file is CSV or JSON with measure, value and optionally input (a path from the file, or a layer), descriptor
-(a number, a layer or total) and tolerance (2%, <= or >=). What it does not list is not compared.
+A file is CSV or JSON with measure, value and optionally input (a path from the file, or
+the words of --layer), descriptor (a number, a layer or total) and tolerance (2%, <= or >=).
+What it does not list is not compared.
 
 A network with layers that have no cost is INCOMPLETE: its totals leave them out. --update
 says so and lists these layers in the baseline. A check of such a network fails unless
@@ -117,7 +118,7 @@ type checkedModel struct {
 // baseline file, with slashes, so that the check works from any directory. In older baselines,
 // names are as on the command line; findEntryName returns such a name if it is the only match.
 func findEntryName(b *check.Baseline, baseline, file string) string {
-	if file == "-" {
+	if file == "-" || baseline == "" {
 		return file
 	}
 	name := escapeInvalidUTF8(filepath.ToSlash(pathRelativeToScript(baseline, file)))

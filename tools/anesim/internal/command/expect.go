@@ -50,9 +50,6 @@ func (f *checkFlags) readExpectations() ([]expectedList, error) {
 			l.list = []check.Expectation{x}
 		} else {
 			l.file = text
-			if err := f.plan.Read(text); err != nil {
-				return nil, err
-			}
 			file, err := os.Open(text)
 			if err != nil {
 				return nil, err

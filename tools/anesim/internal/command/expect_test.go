@@ -219,6 +219,8 @@ func TestExpectCommandLine(t *testing.T) {
 		{"--expect cycels<=1", exitUsage, "column 1: unknown measure"},
 		{"--expect cycles<=1 --update --baseline b.json", exitUsage, "mutually exclusive"},
 		{"--expect cycles<=1 --values", exitUsage, "need --baseline"},
+		{"--expect e.csv --junit e.csv", exitFailed, "e.csv"},
+		{"--expect cycles>=1 --junit cycles", exitDone, "ok    "},
 		{"--expect missing.csv", exitFailed, "missing.csv"},
 		{"--expect cycles>=1 --baseline b.json", exitDone, "ok    relu c=4\nok    relu c=4: total: cycles"},
 		{"--expect cycles<=1 --baseline b.json --chip m1,Clock=1e9", exitFailed, "more than 0%, 1 of 1 expectation missed"},

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"anesim/bench/check"
 	"anesim/bench/report"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/usage"
@@ -25,7 +26,7 @@ const (
 
 // fileFlags lists the flags whose values are files, with their use.
 var fileFlags = map[string]fileUse{
-	"in": readsFile, "init": readsFile, "backends": readsFile, "params": readsFile, "weights": readsFile, "chip": readsFile, "baseline": readsFile, "csv": readsFile,
+	"in": readsFile, "init": readsFile, "backends": readsFile, "params": readsFile, "weights": readsFile, "chip": readsFile, "baseline": readsFile, "expect": readsFile, "csv": readsFile,
 	"output": writesFile, "emit": writesFile, "html": writesFile, "pprof": writesFile, "trace": writesFile, "record": writesFile, "md": writesFile,
 	"junit": writesFile, "plot": writesFile, "resume": writesFile,
 	"out": fillsDirectory, "cache": fillsDirectory,
@@ -83,8 +84,13 @@ func listNamedFiles(c *cobra.Command, args []string) (files []namedFile) {
 			}
 		case "stringArray":
 			values, _ = c.Flags().GetStringArray(f.Name)
-			for i := range values { // NAME=FILE
-				_, values[i], _ = strings.Cut(values[i], "=")
+			for i := range values {
+				switch {
+				case f.Name != "expect": // NAME=FILE
+					_, values[i], _ = strings.Cut(values[i], "=")
+				case check.IsInline(values[i]):
+					values[i] = ""
+				}
 			}
 		default:
 			return
