@@ -131,7 +131,11 @@ func encodeType(t mil.Type) wire.Encoding {
 		}
 		m = m.Bytes(3, dim)
 	}
-	return wire.Encoding{}.Bytes(1, m)
+	tensor := wire.Encoding{}.Bytes(1, m)
+	if t.Kind == mil.State {
+		return wire.Encoding{}.Bytes(5, wire.Encoding{}.Bytes(1, tensor))
+	}
+	return tensor
 }
 
 func encodeValue(v mil.Value) wire.Encoding {

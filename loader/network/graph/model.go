@@ -14,6 +14,9 @@ type Port struct {
 	Name string
 	Type Type
 	Dims []Dim // nil if the file states no shape
+	// State is, for an input that keeps its value from call to call, the result that replaces it
+	// after a call, or its own name if no call changes it. It is "" for other inputs.
+	State string
 }
 
 // A Dim is one dimension of a [Port]. It has a size, a name for a size that the user chooses, or

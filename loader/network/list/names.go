@@ -49,6 +49,7 @@ func (n *Network) forEachTensorName(visit func(*string)) {
 	}
 	for i := range n.Inputs {
 		visit(&n.Inputs[i].Name)
+		visit(&n.Inputs[i].State)
 	}
 	for i := range n.Layers {
 		l := &n.Layers[i]

@@ -47,6 +47,9 @@ type Tensor struct {
 	Shape layer.Shape
 	Dims  []int  // dimensions in the file, or nil if the file states Shape
 	Type  string // element type in the file, as numpy spells it; "" for float16
+	// State is, for an input that keeps its value from call to call, the name of the result that
+	// replaces it after a call, or its own name if no call changes it. It is "" for other inputs.
+	State string
 }
 
 // An Output is a result of the network: its name in the file, and the tensor that holds it. Several

@@ -176,6 +176,7 @@ func (d *decoder) decodeOperation(f wire.Field) (Operation, error) {
 			return err
 		case 4:
 			op.Blocks++
+			return d.findWrites(f, &op.Writes)
 		case 5:
 			var name string
 			var v Value
@@ -189,6 +190,31 @@ func (d *decoder) decodeOperation(f wire.Field) (Operation, error) {
 		return nil
 	})
 	return op, err
+}
+
+// findWrites sets *writes if an operation of block f, or of a block nested in it, writes a state.
+func (d *decoder) findWrites(f wire.Field, writes *bool) error {
+	if d.depth++; d.depth > maxDepth {
+		return newFormatError(f, "nesting of blocks exceeds the limit of %d levels", maxDepth)
+	}
+	defer func() { d.depth-- }()
+	return forEachField(f, func(f wire.Field) error {
+		if f.Num != 3 {
+			return nil
+		}
+		return forEachField(f, func(f wire.Field) error {
+			switch f.Num {
+			case 1:
+				var name string
+				err := f.Text(&name)
+				*writes = *writes || name == "write_state"
+				return err
+			case 4:
+				return d.findWrites(f, writes)
+			}
+			return nil
+		})
+	})
 }
 
 func (d *decoder) decodeBinding(f wire.Field) (Argument, error) {

@@ -45,6 +45,25 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// A statement may have no result, alone or among others.
+func TestStatementWithoutResult(t *testing.T) {
+	const head, tail = "program(1.3)\n{\nfunc main<ios18>(state<tensor<fp16, [2]>> s) {\n", "} -> ();\n}\n"
+	p, err := mil.Parse(head + `write_state(data = s, input = s)[name = string("w")];` + "\n" + tail)
+	if err != nil {
+		t.Fatal(err)
+	}
+	op := p.Functions[0].Operations[0]
+	if op.Type != "write_state" || len(op.Outputs) != 0 || op.Inputs["data"][0].Name != "s" || op.Attributes["name"].Strings[0] != "w" || op.Off != 4 {
+		t.Errorf("%+v", op)
+	}
+	for _, wrong := range []string{`write_state;`, `"write_state"(data = s);`, `tensor<fp16, [2]>(data = s);`, `list<fp16>(data = s);`, `fp16 a, write_state(data = s);`} {
+		var e *mil.SyntaxError
+		if _, err := mil.Parse(head + wrong + "\n" + tail); !errors.As(err, &e) || e.Line != 4 {
+			t.Errorf("%s: %v; want a syntax error in line 4", wrong, err)
+		}
+	}
+}
+
 // A text cut anywhere is an error of a line.
 func TestCut(t *testing.T) {
 	for i := range len(text) - 2 {

@@ -45,6 +45,7 @@ type Operation struct {
 	Attributes map[string]Value
 	Outputs    []Var
 	Blocks     int   // number of nested blocks, whose operations are not read
+	Writes     bool  // whether an operation in a nested block writes a state
 	Off        int64 // byte offset in a message, or line of a text
 }
 

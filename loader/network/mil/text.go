@@ -204,13 +204,19 @@ func (s *parser) parseOperation() Operation {
 	op := Operation{Off: int64(s.line)}
 	for {
 		t := s.parseType()
+		// A statement without a result, such as write_state, starts with the operation. Its name
+		// was read as that of an element type.
+		if len(op.Outputs) == 0 && t.Elem != "" && t.Dims == nil && !s.quoted && s.token == "(" {
+			op.Type = string(t.Elem)
+			break
+		}
 		op.Outputs = append(op.Outputs, Var{s.parseName(), t})
 		if s.acceptMark("=") {
+			op.Type = s.parseName()
 			break
 		}
 		s.expectMark(",")
 	}
-	op.Type = s.parseName()
 	s.expectMark("(")
 	for !s.acceptMark(")") {
 		if op.Inputs == nil {

@@ -30,9 +30,11 @@ type reader struct {
 	elems     map[string]onnx.DataType
 	constants map[string]*onnx.Tensor
 	packings  map[*onnx.Tensor]*graph.Packing
-	bytes     int64 // size of weights read
-	numbers   int   // counter of unnamed constants
-	generated int   // number of channel values that were filled in
+	bytes     int64             // size of weights read
+	numbers   int               // counter of unnamed constants
+	generated int               // number of channel values that were filled in
+	states    map[string]string // the tensor that holds each state's present value, by input
+	sources   map[string]string // the tensor that a result of read_state is a copy of
 }
 
 // elemTypes maps element types to those of a graph. Elements of a few bits become bytes.
@@ -64,11 +66,15 @@ func Program(p *mil.Program, dir string, text bool) (*Graph, error) {
 	r := &reader{
 		dir: dir, text: text, files: map[string]coreml.Weights{}, texts: map[string]string{}, dims: map[string][]int64{},
 		elems: map[string]onnx.DataType{}, constants: map[string]*onnx.Tensor{}, packings: map[*onnx.Tensor]*graph.Packing{},
+		states: map[string]string{}, sources: map[string]string{},
 	}
 	r.model.Opsets = map[string]int64{"": opset}
 	r.model.Constants, r.model.Known = map[string]*onnx.Tensor{}, map[string]onnx.Value{}
 	for _, in := range f.Inputs {
 		r.model.Inputs = append(r.model.Inputs, r.declareValue(in))
+		if in.Type.Kind == mil.State {
+			r.states[in.Name] = in.Name
+		}
 	}
 	for i := range f.Operations {
 		if err := r.translateOperation(&f.Operations[i]); err != nil {
@@ -79,6 +85,7 @@ func Program(p *mil.Program, dir string, text bool) (*Graph, error) {
 		v := onnx.Value{Name: out, Type: r.elems[out]}
 		r.model.Outputs = append(r.model.Outputs, v)
 	}
+	r.connectStates()
 	return &Graph{r.model, r.packings, r.bytes, r.read}, nil
 }
 
@@ -103,6 +110,14 @@ func (r *reader) newOperationError(op *mil.Operation, format string, v ...any) e
 	return f
 }
 
+// checkNodes returns an error if the graph has no room for another node.
+func (r *reader) checkNodes(op *mil.Operation) error {
+	if len(r.model.Nodes) >= list.MaxLayers {
+		return r.newOperationError(op, "converted program exceeds the limit of %d nodes", list.MaxLayers)
+	}
+	return nil
+}
+
 // translateOperation converts one operation to nodes or to a constant.
 func (r *reader) translateOperation(op *mil.Operation) error {
 	for _, out := range op.Outputs {
@@ -121,11 +136,18 @@ func (r *reader) translateOperation(op *mil.Operation) error {
 		}
 		return nil
 	}
-	if len(op.Outputs) == 0 {
+	switch {
+	case op.Writes:
+		return r.newOperationError(op, "%s: write_state in a block; want it in the function itself", op.Type)
+	case op.Type == "read_state":
+		return r.readState(op)
+	case op.Type == "write_state":
+		return r.writeState(op)
+	case len(op.Outputs) == 0:
 		return r.newOperationError(op, "operation %q has no result", op.Type)
 	}
-	if len(r.model.Nodes) >= list.MaxLayers {
-		return r.newOperationError(op, "converted program exceeds the limit of %d nodes", list.MaxLayers)
+	if err := r.checkNodes(op); err != nil {
+		return err
 	}
 	x := &operation{reader: r, Operation: op}
 	if v := op.Attributes["name"]; len(v.Strings) == 1 {
