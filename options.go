@@ -42,7 +42,8 @@ type Options struct {
 	Seed    uint64 // seed of the pseudo-random inputs and weights that replace missing ones
 
 	// State lists outputs that become inputs of the next dispatch; see [Loaded.Alias]. Such an
-	// input starts at zero unless Inputs has values for it.
+	// input starts at zero unless Inputs has values for it. The states of a Core ML model are
+	// connected without it.
 	State []StateAlias
 
 	Bind map[string]uint64 // run-time parameters of each program; see [Loaded.Bind]

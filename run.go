@@ -41,6 +41,11 @@ func (m *Model) Run(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Repeat > 1 { // a single call has no call before it
+		if o.State, err = m.connectStates(o.State); err != nil {
+			return nil, err
+		}
+	}
 	low, err := m.lowerOrReuse(ctx, &o, !o.Values)
 	if err != nil {
 		return nil, err
@@ -214,6 +219,9 @@ func (r *execution) setNetworkInputs() error {
 		if v, ok := o.Numbers[in.Name]; ok && len(v) == len(data) {
 			r.numbers[in.Name] = v
 		}
+	}
+	if o.Values {
+		r.zeroStates()
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Inputs)) {
 		if !slices.Contains(names, name) {

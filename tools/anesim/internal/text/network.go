@@ -464,7 +464,7 @@ func (p pager) printInputs(res *anesim.Result, d *report.Network) {
 		how := ""
 		if _, given := res.Options.Inputs[in.Name]; given {
 			how = "given"
-		} else if slices.ContainsFunc(res.Options.State, func(a anesim.StateAlias) bool { return a.Input == in.Name }) {
+		} else if in.State != "" || slices.ContainsFunc(res.Options.State, func(a anesim.StateAlias) bool { return a.Input == in.Name }) {
 			how = "state, zero at first"
 		} else if slices.Contains(d.Synthetic, in.Name) {
 			how = fmt.Sprintf("pseudo-random (--seed %d)", res.Options.Seed)
