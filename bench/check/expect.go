@@ -186,7 +186,7 @@ func (c *Comparison) String() string {
 	}
 }
 
-// explain returns what is known about why the measure m of a part with cost c is not the value
+// explain returns the known reasons why the measure m of a part with cost c is not the value
 // want: the parts that it consists of, largest first, and whether want is in the model's interval.
 func (c *Cost) explain(m *measure, want float64) (why []string) {
 	if t := float64(c.TimeNs); m.of == "cycles" && t > 0 && m.v > 0 {
