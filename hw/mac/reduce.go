@@ -129,9 +129,9 @@ const (
 	// converted rounds every product to an integer by itself.
 	converted
 
-	// masked and fused add the products to an fp32 number whose last place is one unit, which rounds
-	// them, and add this number to the integer sums after some taps; see fusedTaps. fused assumes that
-	// no product is dropped.
+	// masked and fused add the products to the fp32 number 1.5 * 2^23, whose last place is one unit and
+	// stays one while they change it by less than 2^22. This rounds them. After some taps the low bits
+	// are added to the integer sums. fused assumes that no product is dropped.
 	masked
 	fused
 )
@@ -162,8 +162,9 @@ func newExtremes(largest, smallest uint32) extremes {
 // up to start, and the number of taps after which masked and fused have to add to the integer sums.
 func (a Arithmetic) formOf(x extremes, v *vector, k int, start float32) (f form, flush int) {
 	// The sum of magnitudes bounds every partial sum, in any order. Rounding moves each of the k terms
-	// by at most half a unit, and the start value too. The factor covers the rounding of v.sum.
-	bound := (float64(v.sum)*float64(x.largest)*(1+0x1p-20) + float64(start)) * (1 << fraction)
+	// by at most half a unit, and the start value too. The factor covers the rounding of v.sum, each of
+	// whose k additions in fp32 is off by at most 2^-24 of the sum.
+	bound := (float64(v.sum)*float64(x.largest)*(1+float64(k)*0x1p-23) + float64(start)) * (1 << fraction)
 	product := float64(v.largest) * float64(x.largest) * (1 << fraction)
 	switch {
 	case !(bound+float64(k)+1 < limitUnits): // also if an operand is infinite
@@ -202,14 +203,8 @@ func (a Arithmetic) formOfRows(rows []float32, taps []weight, start float32) (f 
 	return converted, len(taps)
 }
 
-const (
-	// fusedBias is the fp32 number to which masked and fused add products, 1.5 * 2^23. Its last place
-	// is 1, and stays 1 while the products change it by less than 2^22.
-	fusedBias = 3 << 22
-
-	// fusedUnits is a bit less than 2^22, for products that are moved away from zero.
-	fusedUnits = 1<<22 - 1<<6
-)
+// fusedUnits is a bit less than 2^22, because products are moved away from zero; see masked.
+const fusedUnits = 1<<22 - 1<<6
 
 // reduceOrdered computes acc[l], for each l, from column l of a panel whose rows are stride values
 // apart, in the order of the taps.
