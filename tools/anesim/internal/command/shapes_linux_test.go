@@ -143,7 +143,7 @@ func TestShapesGrow(t *testing.T) {
 		t.Skip("networks of thousands of layers, each in a process of its own, are too slow for a short run")
 	}
 	t.Parallel()
-	count, most := 3, 4000
+	count, most := 3, 2000
 	if os.Getenv("LONG") != "" {
 		count, most = 10, 16000
 	}
@@ -214,11 +214,11 @@ func TestAdviceCostsNoMoreThanTheAnswer(t *testing.T) {
 		name string
 		data []byte
 	}{
-		{"steps of an LSTM", ox.Model(ox.Input("x", 400, 1, 16), ox.Constant("w", []int{1, 64, 16}), ox.Constant("r", []int{1, 64, 16}), ox.Output("y"),
+		{"steps of an LSTM", ox.Model(ox.Input("x", 150, 1, 16), ox.Constant("w", []int{1, 64, 16}), ox.Constant("r", []int{1, 64, 16}), ox.Output("y"),
 			ox.Node("LSTM", "y", []string{"x", "w", "r"}, ox.Int("hidden_size", 16)))},
-		{"Where", manyNodes(1500, func(from, to string) ox.Message { return ox.Node("Where", to, []string{"c", from, "x"}) })},
-		{"Softmax", manyNodes(1000, func(from, to string) ox.Message { return ox.Node("Softmax", to, []string{from}) })},
-		{"Relu", manyNodes(5000, func(from, to string) ox.Message { return ox.Node("Relu", to, []string{from}) })},
+		{"Where", manyNodes(600, func(from, to string) ox.Message { return ox.Node("Where", to, []string{"c", from, "x"}) })},
+		{"Softmax", manyNodes(400, func(from, to string) ox.Message { return ox.Node("Softmax", to, []string{from}) })},
+		{"Relu", manyNodes(2000, func(from, to string) ox.Message { return ox.Node("Relu", to, []string{from}) })},
 	} {
 		for attempt := 1; ; attempt++ {
 			_, answer := attacked(t, []string{"model", "--json"}, ".onnx", c.data)
