@@ -171,7 +171,7 @@ func (a Arithmetic) formOf(x extremes, v *vector, k int, start float32) (f form,
 		return ordered, 0
 	case a.CoarseSums && tileTaps*(product+1) >= coarseUnits:
 		return ordered, 0
-	case product+1 >= fusedUnits:
+	case product >= fusedProduct:
 		return converted, k
 	}
 	flush = int(min(float64(k), fusedUnits/(product+1)))
@@ -203,8 +203,14 @@ func (a Arithmetic) formOfRows(rows []float32, taps []weight, start float32) (f 
 	return converted, len(taps)
 }
 
-// fusedUnits is a bit less than 2^22, because products are moved away from zero; see masked.
-const fusedUnits = 1<<22 - 1<<6
+const (
+	// fusedProduct bounds the products of masked and fused, 32 in units: see weight.
+	fusedProduct = 1 << 21
+
+	// fusedUnits bounds the sum of their magnitudes. It is a bit less than 2^22, because products are
+	// moved away from zero.
+	fusedUnits = 1<<22 - 1<<6
+)
 
 // reduceOrdered computes acc[l], for each l, from column l of a panel whose rows are stride values
 // apart, in the order of the taps.

@@ -352,3 +352,33 @@ func TestOutward(t *testing.T) {
 		}
 	}
 }
+
+// TestProductsOfManyUnits multiplies values whose products are around 32, the border between two forms,
+// in sums that cancel: a unit that is wrong shows.
+func TestProductsOfManyUnits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(35, 36))
+	for round := range 2000 {
+		const lanes, k = 64, 3
+		x, w := make([]float16.Float16, lanes), make([]float16.Float16, k)
+		for i := range x {
+			x[i] = RoundHalf(float32(4 + 6*rng.Float64()))
+		}
+		w[0] = RoundHalf(float32(3 + 3*rng.Float64()))
+		w[1] = RoundHalf(-w[0].Float32() * float32(rng.Float64()))
+		w[2] = RoundHalf(-w[0].Float32() - w[1].Float32())
+		if round == 0 {
+			x[0], w[0], w[1], w[2] = 0x4900, 0x4600, 0xc400, 0xc000 // 10 * (6 - 4 - 2)
+		}
+		wide, panel, acc := make([]float32, k), make([]float32, lanes*k), make([]float32, lanes)
+		Widen(wide, w)
+		for i := range k {
+			Widen(panel[i*lanes:], x)
+		}
+		H13.Reduce(acc, panel, lanes, TapsOf(k, wide), Start{})
+		for l := range acc {
+			if got, want := RoundHalf(acc[l]), Dot([]float16.Float16{x[l], x[l], x[l]}, w); got != want {
+				t.Fatalf("round %d: %v times %v is %v, want %v", round, x[l], w, got, want)
+			}
+		}
+	}
+}

@@ -19,9 +19,9 @@ type Taps struct {
 // A weight is one tap of a vector. The assembly kernels read both fields.
 type weight struct {
 	// scaled is the weight times 2^16, so that products are in units, and moved away from zero by one
-	// or two of its last places. A product of two fp16 values has 22 significant bits, so this moves
-	// a tie between two units outward and no other product across a tie: rounding half to even then
-	// gives what ties away from zero give.
+	// or two of its last places, at most 2^-22 of itself. A product of two fp16 values has 22
+	// significant bits. If it is below 2^21 units, this moves a tie outward and no other product across a
+	// tie, so that rounding half to even gives the same as ties away from zero.
 	scaled float32
 
 	// below holds the bits of the largest fp32 value below the smallest operand whose product with
