@@ -32,6 +32,6 @@
 // A half is stored as a number that fp16 represents exactly, or as "inf", "-inf", "nan", or its
 // bits, such as "0x3b9f".
 //
-// The following special values were measured on silicon but have no case, because the model does
-// not have these operations: log(-1) = +0, log(+0) = -45440, 1/-0 = +inf, softsign(+inf) = +0.
+// The following special values were measured on silicon but have no case. The model gives log(-1) = +0
+// and 1/-0 = +Inf too, but -Inf for log(+0), which is -45440, and 0.98 for softsign(+Inf), which is +0.
 package vectors

@@ -25,7 +25,7 @@
 // is dropped, does not depend on the size of the sum, and layers with many small products suffer most.
 //
 // Generations differ in two properties, which an [Arithmetic] holds. The M1 reads infinities, and adds
-// terms of 4096 and more in groups of four with the precision of fp16. M4 and M6 read ordinary
+// terms in groups of four, with the precision of fp16 where a term or a group reaches 4096. M4 and M6 read ordinary
 // numbers in place of infinities and NaNs, and add all terms exactly.
 //
 // Sums of fixed-point numbers are the same in any order unless one reaches the limit or a term

@@ -8,14 +8,15 @@ import (
 )
 
 // An Arithmetic holds the properties of the multiply-accumulate in which tasks or generations of the
-// engine differ. Everything else is the same on all of them: the checksums of M1 to M6 agree.
+// engine differ. Products and sums follow the same rule on M1 to M6 otherwise. M5 and M6 also transform 3x3
+// convolutions (Winograd, F(2,3)), which this package does not model.
 type Arithmetic struct {
 	// KeepsInfinity says that an operand whose exponent field is 31 is an infinity, and +Inf if it is
 	// a NaN (measured on M1). Otherwise it is an ordinary number: 0x7c00 is 65536 and 0x7fff is 131008
 	// (measured on M4 and M6).
 	KeepsInfinity bool
 
-	// CoarseSums says that terms of 4096 and more lose bits when they are added: see addTerm
+	// CoarseSums says that sums of four terms lose bits from 4096 on: see addTerm
 	// (measured on M1). M4 and M6 add them exactly (measured).
 	CoarseSums bool
 
