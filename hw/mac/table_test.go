@@ -2,7 +2,6 @@ package mac
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -283,19 +282,6 @@ func TestFitTableErrors(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-}
-
-func tableOfHalves(t *testing.T, raw [TableBytes / 2]float16.Float16) *Table {
-	t.Helper()
-	var b [TableBytes]byte
-	for i, h := range raw {
-		binary.LittleEndian.PutUint16(b[2*i:], uint16(h))
-	}
-	table, err := ParseTable(b[:])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return table
 }
 
 // A table gives the same values one by one, in a slice that is too short to pay for the values of
