@@ -70,7 +70,9 @@ func countStepColumns(cc regs.ConvCfg) int {
 const (
 	panelLanes   = 64      // outputs per panel
 	laneMultiple = 32      // outputs that the kernels of package mac compute at once, at most
+	leastLanes   = 16      // outputs that they compute at once, at least
 	panelFloats  = 1 << 20 // most values in a panel: 4 MiB
+	longFloats   = 1 << 22 // most values in a panel of leastLanes outputs: 16 MiB
 	tapWeights   = 1 << 20 // most prepared weights at a time: 8 MiB
 	stageHalves  = 4 << 20 // most staged source elements at a time: 8 MiB
 	maxBatch     = 4096    // most output channels per pass over a panel
@@ -291,11 +293,12 @@ func (s *stage) newPost(channel int) (start float32, post mac.Post) {
 }
 
 // panelWidth returns how many results a panel should hold if each of the given number of outputs is
-// a sum of taps products. It is a multiple of laneMultiple unless the sums are very long, because
-// package mac computes other results more slowly than results that nobody needs.
+// a sum of taps products. It is a multiple of laneMultiple unless the sums are long, because package mac
+// computes other results more slowly than results that nobody needs. For the same reason a panel of
+// long sums exceeds panelFloats before it has fewer than leastLanes results.
 func panelWidth(taps, outputs int) int {
 	lanes := panelLanes
-	for lanes > 1 && lanes*taps > panelFloats {
+	for lanes > leastLanes && lanes*taps > panelFloats || lanes > 1 && lanes*taps > longFloats {
 		lanes /= 2
 	}
 	return min(lanes, (outputs+laneMultiple-1)/laneMultiple*laneMultiple)

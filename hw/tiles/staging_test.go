@@ -103,8 +103,8 @@ func TestStagedTilesFit(t *testing.T) {
 // Panels are as wide as their limit lets them be, and no wider than the outputs fill.
 func TestPanelsFit(t *testing.T) {
 	for _, tc := range []struct{ taps, outputs, want int }{
-		{1, 1000, 64}, {1, 20, 32}, {1, 33, 64}, {1 << 14, 1000, 64}, {1<<14 + 1, 1000, 32}, {1 << 19, 1000, 2},
-		{1 << 20, 1000, 1}, {1 << 22, 1000, 1},
+		{1, 1000, 64}, {1, 20, 32}, {1, 33, 64}, {1 << 14, 1000, 64}, {1<<14 + 1, 1000, 32}, {1 << 17, 1000, 16},
+		{1 << 18, 1000, 16}, {1<<18 + 1, 1000, 8}, {1 << 20, 1000, 4}, {1 << 22, 1000, 1},
 	} {
 		if got := panelWidth(tc.taps, tc.outputs); got != tc.want {
 			t.Errorf("%d taps, %d outputs: %d lanes, want %d", tc.taps, tc.outputs, got, tc.want)
