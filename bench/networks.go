@@ -51,6 +51,8 @@ func NetworkRows() []NetworkRow {
 	phone := func(id, network, family, machine string, us float64, source string, text func() string) NetworkRow {
 		return NetworkRow{id, network, family, "a14", phoneHost, machine, us, source, text}
 	}
+	// The widths and depths are those of the published models. MobileNetV2 is left out: its source has
+	// two times that contradict each other.
 	return []NetworkRow{
 		phone("r0214", "MobileOne-S0", "MobileOne", pro, 790, mobileOne, func() string {
 			return buildMobileOne("mobileone_s0", [5]int{48, 48, 128, 256, 1024}, [2]int{})
@@ -273,6 +275,7 @@ func SummarizeNetworks(list []NetworkResidual) ([]NetworkSummary, error) {
 		if s.Summary, err = Summarize(pairs); err != nil {
 			return nil, err
 		}
+		// One network has neither a spread nor, left out, a fit.
 		if s.N < 2 {
 			continue
 		}

@@ -33,6 +33,7 @@ func newExpectation(row map[string]cell, at position) (Expectation, error) {
 		row[name] = c
 	}
 	x := Expectation{Input: row["input"].text, Part: row["descriptor"].text, Measure: row["measure"].text, part: row["descriptor"].at}
+	// Numbers from elsewhere are most often of a whole program, so the column may be missing.
 	if x.Part == "" {
 		x.Part, x.part = total, at
 	}
@@ -61,6 +62,8 @@ func newExpectation(row map[string]cell, at position) (Expectation, error) {
 	default:
 		number, percent := strings.CutSuffix(c.text, "%")
 		v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		// A number without % could mean a fraction or a unit of the measure, so it is refused. The upper
+		// bound keeps products with the value finite.
 		if !percent || err != nil || !(v >= 0 && v <= 1e6) {
 			return x, c.at.errorf("tolerance %q: want a percentage like 2%%, or <= or >=", c.text)
 		}
@@ -169,6 +172,7 @@ func readCSVExpectations(data []byte) ([]Expectation, error) {
 			return position{line, column}
 		}
 		if names == nil {
+			// An unknown column is refused, not skipped: a misspelled tolerance would pass as exact.
 			for i, name := range record {
 				name = strings.TrimSpace(name)
 				if !slices.Contains(columns, name) {

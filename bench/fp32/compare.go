@@ -196,6 +196,8 @@ func (c *comparison) computeLayers(ctx context.Context, run []anesim.LayerResult
 	}
 	for name, data := range c.options.Inputs {
 		c.single[name] = widen(data)
+		// Inputs given in more precision than fp16 start with the error of rounding them, as the engine
+		// reads them rounded.
 		if v := c.options.Numbers[name]; len(v) == len(data) {
 			for i, x := range v {
 				c.single[name][i] = float32(x)
@@ -209,6 +211,8 @@ func (c *comparison) computeLayers(ctx context.Context, run []anesim.LayerResult
 			return err
 		}
 		l := &c.net.Layers[i]
+		// The largest error of the operands, not their sum: usually one operand dominates, and errors of
+		// several may cancel.
 		before := 0.0
 		for _, name := range l.Inputs {
 			before = max(before, c.errors[name])
@@ -221,6 +225,7 @@ func (c *comparison) computeLayers(ctx context.Context, run []anesim.LayerResult
 		}
 		switch data := c.engine[l.Output]; {
 		case errors.As(err, new(*operandError)):
+			// Only the first layer of a chain has a note of its own; the others follow from it.
 			left++
 		case err != nil:
 			c.note("layer %s: %v", l.Name, err)
@@ -229,6 +234,7 @@ func (c *comparison) computeLayers(ctx context.Context, run []anesim.LayerResult
 		default:
 			c.errors[l.Output] = before
 		}
+		// Tensors are dropped after their last reader, so that memory does not grow with the depth.
 		for _, name := range l.Inputs {
 			if last[name] == i {
 				delete(c.single, name)

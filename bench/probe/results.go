@@ -49,16 +49,19 @@ func ReadResults(data []byte) (*Results, error) {
 	if err := d.Decode(r); err != nil {
 		return nil, newSyntaxError(err, int64(len(data)))
 	}
+	// Two results one after the other would otherwise pass as the first alone.
 	if d.More() {
 		return nil, &ResultsError{fmt.Sprintf("byte %d", d.InputOffset()), "data after the results"}
 	}
 	m := theModel()
+	// Results of another probe have the same names and other inputs, so nothing else may be compared.
 	if want := identity(); r.Probe != want {
 		return nil, &ResultsError{"probe", fmt.Sprintf("%s; want %q, the probe of this version of anesim", quote(r.Probe), want)}
 	}
 	var names []string
 	for _, q := range m.questions {
 		names = append(names, q.name)
+		// A missing output is a verdict about its rules, not an error of the file: Core ML may refuse one.
 		x, ok := r.Outputs[q.name]
 		if !ok {
 			continue

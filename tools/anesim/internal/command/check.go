@@ -215,6 +215,7 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 	if f.lint && len(o.Overrides) > 0 {
 		return usage.Errorf("cannot combine --lint with --set: lint reads the registers of the file; anesim patch --set writes them to a file")
 	}
+	// All files are read before the first run, so that a mistake in one of them costs no time.
 	base := new(check.Baseline)
 	if f.baseline != "" {
 		if base, err = readBaseline(f.baseline, f.update); err != nil {
@@ -256,6 +257,7 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 			if line := report.Incomplete(e.NotModelled); line != "" {
 				fmt.Fprintf(c.ErrOrStderr(), "%s: %s\n", x.name, line)
 			}
+			// A baseline without any value would make every later check with --values fail.
 			line := e.WithoutValues()
 			if len(e.Outputs) == 0 && line != "" {
 				return input.InFile(x.name, fmt.Errorf("--values: %s", line))
@@ -281,6 +283,7 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 	if f.update {
 		err = f.writeBaseline(c.OutOrStdout(), models, entries)
 	} else {
+		// The report for CI is written before anything is printed: a closed stdout must not lose it.
 		if f.junit != "" {
 			if err := writeJUnit(f.junit, verdicts, compared, linted); err != nil {
 				return err

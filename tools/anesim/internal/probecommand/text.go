@@ -77,6 +77,8 @@ func changes(d *probe.Document) string {
 
 func writeAnswer(p *terminal.Pager, a *probe.Answer) {
 	head := fmt.Sprintf("%-9s  %-17s  ", a.Verdict, a.Rule)
+	// A rule that holds takes one line, so that the others stand out; each other verdict says what its
+	// reader can do next.
 	switch a.Verdict {
 	case probe.Holds:
 		p.Printf("%s%s", head, report.Plural(a.Of, "result"))

@@ -14,6 +14,7 @@ import (
 func WriteComparison(w io.Writer, name string, c *fp32.Comparison) error {
 	p := newPager(w)
 	name = terminal.CutMiddle(report.Printable(name), 30)
+	// The answer comes first: how far off the network is, then where from, then every layer.
 	switch len(c.Outputs) {
 	case 0:
 		p.Printf("%s: no output of the network can be compared with float32", name)

@@ -34,6 +34,7 @@ func WritePrecision(w io.Writer, name, noun string, list []report.PrecisionRow) 
 		}
 	}
 	name = terminal.CutMiddle(report.Printable(name), 30)
+	// The answer comes first: which layers lose, then the remedy, and the figures last.
 	switch {
 	case len(sums) == 0:
 		p.Printf("%s: no %s multiplies and accumulates", name, noun)
