@@ -174,7 +174,7 @@ func evalLine(slope, v, intercept float64) float16.Float16 {
 // roundResult rounds v to fp16, ties away from zero: first to 11 significant bits and then, below
 // 2^-14, to a multiple of 2^-24. The second step was measured for products of the planar engine and
 // is assumed here.
-func roundResult(v float64) float16.Float16 { return roundToHalf(float32(roundSignificand(v))) }
+func roundResult(v float64) float16.Float16 { return RoundHalf(float32(roundSignificand(v))) }
 
 // roundSignificand rounds v to 11 significant bits, ties away from zero.
 func roundSignificand(v float64) float64 {

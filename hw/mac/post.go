@@ -109,17 +109,14 @@ func narrowPortable(dst []float16.Float16, acc []float32, p *Post) {
 		if p.ReLU && !(v > 0) {
 			v = 0
 		}
-		dst[i] = roundToHalf(v)
+		dst[i] = RoundHalf(v)
 	}
 }
 
 // RoundHalf rounds a result to fp16 as a multiply-accumulate does: ties away from zero, over the full
 // range of fp16. From the checksums: half to even contradicts them. On M4 and M6 a sum of 32760 leaves
 // as 32768, so the limit of the sums is not one of results. NaN becomes +0.
-func RoundHalf(v float32) float16.Float16 { return roundToHalf(v) }
-
-// roundToHalf rounds v to fp16, ties away from zero. NaN becomes +0.
-func roundToHalf(v float32) float16.Float16 {
+func RoundHalf(v float32) float16.Float16 {
 	bits := math.Float32bits(v)
 	sign, abs := float16.Float16(bits>>16&halfSign), bits&^(1<<31)
 	switch {
