@@ -2,7 +2,10 @@
 
 package mac
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 const (
 	// blockVectors is the number of vectors that a kernel multiplies with a strip of a panel at once.
@@ -52,6 +55,8 @@ func (a Arithmetic) reduceAtLevel(lv level, acc, panel []float32, lanes int, tap
 	}
 	x := newExtremes(findExtremesAtLevel(lv, panel))
 	var rows []float32          // the largest operand for each tap, once it is needed
+	var late []int              // vectors whose sums the order may change
+	var at []int                // room for the rows of a sparse vector
 	var group [blockVectors]int // vectors that wait for the others of their block
 	waiting, groupForm, groupFlush := 0, fused, k
 	for m := range taps.vectors {
@@ -65,13 +70,12 @@ func (a Arithmetic) reduceAtLevel(lv level, acc, panel []float32, lanes int, tap
 			f, flush = a.formOfRows(rows, taps.vector(m), start.largest(m))
 		}
 		if f == ordered {
-			reduceBlock(lv, acc, panel, lanes, taps, []int{m}, start, converted, k)
-			a.reorder(sums, panel, lanes, taps, m, start)
+			late = append(late, m)
 			continue
 		}
 		if len(v.rows) > 0 && lanes >= rowLanes {
 			start.fill(sums, m)
-			reduceSparse(lv, sums, panel, lanes, v, f, flush)
+			at = reduceSparse(lv, sums, panel, lanes, v, f, flush, at)
 			continue
 		}
 		// A block has the most careful form of its vectors.
@@ -84,6 +88,12 @@ func (a Arithmetic) reduceAtLevel(lv level, acc, panel []float32, lanes int, tap
 	}
 	if waiting > 0 {
 		reduceBlock(lv, acc, panel, lanes, taps, group[:waiting], start, groupForm, groupFlush)
+	}
+	for vectors := range slices.Chunk(late, blockVectors) {
+		reduceBlock(lv, acc, panel, lanes, taps, vectors, start, converted, k)
+		for _, m := range vectors {
+			a.reorder(acc[m*lanes:][:lanes], panel, lanes, taps, m, start)
+		}
 	}
 }
 
@@ -134,14 +144,16 @@ func reduceBlock(lv level, acc, panel []float32, lanes int, taps *Taps, vectors 
 	}
 }
 
-// reduceSparse computes the sums of a single vector with many zeros and at least rowLanes lanes.
-func reduceSparse(lv level, acc, panel []float32, lanes int, v *vector, f form, flush int) {
-	at := make([]int, len(v.rows))
-	for i, row := range v.rows {
-		at[i] = row * lanes
+// reduceSparse computes the sums of a single vector with many zeros and at least rowLanes lanes. It
+// returns the slice room, extended if that was necessary, for the next vector.
+func reduceSparse(lv level, acc, panel []float32, lanes int, v *vector, f form, flush int, room []int) []int {
+	at := room[:0]
+	for _, row := range v.rows {
+		at = append(at, row*lanes)
 	}
 	addRows(lv, acc, panel, at, v.nonzero, f, flush)
 	finishAtLevel(lv, acc)
+	return at
 }
 
 // addRows adds the products of the taps and the rows that start at the elements at of plane to the

@@ -20,8 +20,8 @@
 //	                                 v
 //	                                half
 //
-// Public checksums of a million outputs, which one wrong bit would change, show each of these steps on
-// M1 to M6. So products lose bits, and sums do not. The error of a product, up to 2^-17 or all of one that
+// Public checksums, of which one wrong bit would change a digit, show the products and both roundings on
+// M1 to M6. Single sums of M4 and M6 show the limit and the bias. The place of the scale is assumed. So products lose bits, and sums do not. The error of a product, up to 2^-17 or all of one that
 // is dropped, does not depend on the size of the sum, and layers with many small products suffer most.
 //
 // Generations differ in two properties, which an [Arithmetic] holds. The M1 reads infinities, and adds

@@ -69,7 +69,10 @@ func addRowBlock(lv level, b *rowBlock, f form) {
 
 // findExtremesAtLevel computes findExtremesPortable.
 func findExtremesAtLevel(lv level, panel []float32) (largest, smallest uint32) {
-	n := len(panel) &^ 15
+	n := 0
+	if lv != portable {
+		n = len(panel) &^ 15
+	}
 	largest, smallest = findExtremesPortable(panel[n:])
 	if n > 0 {
 		l, s := findExtremesAVX2(&panel[0], n)
@@ -80,7 +83,10 @@ func findExtremesAtLevel(lv level, panel []float32) (largest, smallest uint32) {
 
 // finishAtLevel computes finishPortable.
 func finishAtLevel(lv level, acc []float32) {
-	n := len(acc) &^ 7
+	n := 0
+	if lv != portable {
+		n = len(acc) &^ 7
+	}
 	if n > 0 {
 		finishAVX2(&acc[0], n)
 	}

@@ -47,7 +47,10 @@ func addRowBlock(_ level, b *rowBlock, f form) {
 
 // findExtremesAtLevel computes findExtremesPortable.
 func findExtremesAtLevel(lv level, panel []float32) (largest, smallest uint32) {
-	n := len(panel) &^ 7
+	n := 0
+	if lv != portable {
+		n = len(panel) &^ 7
+	}
 	largest, smallest = findExtremesPortable(panel[n:])
 	if n > 0 {
 		l, s := findExtremesNEON(&panel[0], n)
@@ -57,8 +60,11 @@ func findExtremesAtLevel(lv level, panel []float32) (largest, smallest uint32) {
 }
 
 // finishAtLevel computes finishPortable.
-func finishAtLevel(_ level, acc []float32) {
-	n := len(acc) &^ 3
+func finishAtLevel(lv level, acc []float32) {
+	n := 0
+	if lv != portable {
+		n = len(acc) &^ 3
+	}
 	if n > 0 {
 		finishNEON(&acc[0], n)
 	}

@@ -178,6 +178,8 @@ func TestStart(t *testing.T) {
 		{0x1p-17, []float32{0}, 0x1p-16},
 		{0x1p-17, []float32{0x1p-17}, 0x1p-15},
 		{1000.5, []float32{0.25}, 1001},
+		{float32(math.NaN()), []float32{1}, float32(inf)},
+		{float32(-inf), []float32{1}, float32(-inf)},
 	} {
 		if got := Later.DotBias(tt.bias, halves(tt.x...), ones(len(tt.x))).Float32(); got != tt.want {
 			t.Errorf("%v and %v: %v, want %v", tt.bias, tt.x, got, tt.want)
@@ -280,6 +282,14 @@ func TestNoAllocation(t *testing.T) {
 		out[0] = Dot(out[:9], out[9:18])
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+	few := make([]float32, 9*8) // one weight in three is not zero
+	for i := range few {
+		few[i] = float32(max(0, i%3-1))
+	}
+	sparse, sums := TapsOf(9, few), make([]float32, 128*8)
+	if n := testing.AllocsPerRun(10, func() { H13.Reduce(sums, panel, 128, sparse, Start{}) }); n > 3 {
+		t.Errorf("%v allocations for eight sparse vectors; want those of one", n)
 	}
 }
 

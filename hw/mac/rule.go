@@ -26,8 +26,8 @@ type Arithmetic struct {
 	FullRange bool
 }
 
-// H13 is the arithmetic of the A14 and the M1 family, and Later that of M4 and M6. The generations
-// between were not asked for these two properties.
+// H13 is the arithmetic of the M1 family, and assumed for the A14. Later is that of M4 and M6. The
+// generations between were not asked for these two properties.
 var (
 	H13   = Arithmetic{KeepsInfinity: true, CoarseSums: true}
 	Later = Arithmetic{}
@@ -87,11 +87,13 @@ type accumulator struct {
 }
 
 // start sets the accumulator to its first value: a bias rounded to a multiple of 2^-16, ties away from
-// zero (measured on M6). An infinite bias is an infinite term.
+// zero (measured on M6). An infinite bias is an infinite term, and NaN counts as +Inf.
 func (a *accumulator) start(bias float32, rule Arithmetic) {
 	*a = accumulator{}
-	if math.IsInf(float64(bias), 0) {
-		a.infinity = bias
+	if bias-bias != 0 { // infinite or NaN
+		if a.infinity = bias; bias != bias {
+			a.infinity = float32(inf) // as an operand
+		}
 		return
 	}
 	a.sum = roundAway(float64(bias) * (1 << fraction))
