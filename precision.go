@@ -9,9 +9,9 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// minDenormalShare is the smallest share of a layer's weights below 2^-14 for a note to mention the
+// minDroppedShare is the smallest share of a layer's weights below 2^-13 for a note to mention the
 // layer. The share is one of norms. Smaller losses are within the usual error of fp16.
-const minDenormalShare = 0.01
+const minDroppedShare = 0.01
 
 // PrecisionNotes describes the losses of precision in the values of a run, in one sentence each.
 // One note is about the first descriptor whose result has an infinity or a NaN. Another is about
@@ -24,7 +24,7 @@ func (r *Result) PrecisionNotes() (notes []string) {
 	if note := r.overflowNote(); note != "" {
 		notes = append(notes, note)
 	}
-	if note := r.denormalWeightsNote(); note != "" {
+	if note := r.smallWeightsNote(); note != "" {
 		notes = append(notes, note)
 	}
 	return notes
@@ -70,10 +70,10 @@ func describeOverflow(o *hw.Overflow) string {
 	return text
 }
 
-// denormalWeightsNote returns a sentence about the layers with weights below 2^-14, whose products
+// smallWeightsNote returns a sentence about the layers with weights below 2^-13, whose products
 // with inputs below 1/4 the engine drops. It says how many such layers there are and which of them has
 // the largest share of its norm there. It returns "" if there are none.
-func (r *Result) denormalWeightsNote() string {
+func (r *Result) smallWeightsNote() string {
 	type loser struct {
 		name  string
 		share float64
@@ -81,7 +81,7 @@ func (r *Result) denormalWeightsNote() string {
 	var list []loser
 	for i := range r.Layers {
 		l := &r.Layers[i]
-		if share := weights.DenormalShare(l.Layer); share >= minDenormalShare && l.Report != nil {
+		if share := weights.DroppedShare(l.Layer); share >= minDroppedShare && l.Report != nil {
 			list = append(list, loser{l.Layer.Name, share})
 		}
 	}
@@ -93,6 +93,6 @@ func (r *Result) denormalWeightsNote() string {
 	if len(list) > 1 {
 		layers = fmt.Sprintf("%d layers have", len(list))
 	}
-	return fmt.Sprintf("the engine drops products of weights below 2^-14 with inputs below 1/4: %s %.0f%% or more of the norm of the weights there, %s the most (%.1f%%); --precision shows the loss",
-		layers, 100*minDenormalShare, worst.name, 100*worst.share)
+	return fmt.Sprintf("the engine drops products of weights below 2^-13 with inputs below 1/4: %s %.0f%% or more of the norm of the weights there, %s the most (%.1f%%); --precision shows the loss",
+		layers, 100*minDroppedShare, worst.name, 100*worst.share)
 }

@@ -180,10 +180,10 @@ func encodeActivation(a mac.Activation) []byte {
 	return b[:]
 }
 
-// DenormalShare returns the share of the layer's weights whose magnitude is below 2^-14. The engine
-// drops their products with inputs below 1/4. The share is the Euclidean norm of these weights divided
+// DroppedShare returns the share of the layer's weights whose magnitude is below 2^-13. Their exponent
+// is -14, as that of denormals, so the engine drops their products with inputs below 1/4. The share is the Euclidean norm of these weights divided
 // by that of all weights. It is 0 for a layer without weights. Infinities and NaN do not count.
-func DenormalShare(x *list.Layer) float64 {
+func DroppedShare(x *list.Layer) float64 {
 	var small, all float64
 	for _, h := range x.Weights.Filter {
 		if !h.IsFinite() {
@@ -191,7 +191,7 @@ func DenormalShare(x *list.Layer) float64 {
 		}
 		v := float64(h.Float32())
 		all += v * v
-		if !h.IsNormal() {
+		if h&0x7fff < 0x0800 {
 			small += v * v
 		}
 	}

@@ -87,9 +87,9 @@ func TestStreamed(t *testing.T) {
 	}
 }
 
-// TestDenormalShare checks that only subnormal weights count as lost, and that infinities do not
+// TestDroppedShare checks that only weights below 2^-13 count as lost, and that infinities do not
 // make the share undefined.
-func TestDenormalShare(t *testing.T) {
+func TestDroppedShare(t *testing.T) {
 	for _, tc := range []struct {
 		filter []float32
 		want   float64
@@ -98,14 +98,14 @@ func TestDenormalShare(t *testing.T) {
 		{[]float32{0, 0}, 0},
 		{[]float32{1, 0.5}, 0},
 		{[]float32{1. / 32768, 1. / 65536}, 1},
-		{[]float32{3. / 65536, 4. / 65536}, 0.6},
-		{[]float32{3. / 65536, 4. / 65536, float32(math.Inf(1)), float32(math.NaN())}, 0.6},
+		{[]float32{6. / 65536, 8. / 65536}, 0.6},
+		{[]float32{6. / 65536, 8. / 65536, float32(math.Inf(1)), float32(math.NaN())}, 0.6},
 	} {
 		var l list.Layer
 		for _, v := range tc.filter {
 			l.Weights.Filter = append(l.Weights.Filter, float16.Fromfloat32(v))
 		}
-		if got := weights.DenormalShare(&l); got != tc.want {
+		if got := weights.DroppedShare(&l); got != tc.want {
 			t.Errorf("%v: share is %v, want %v", tc.filter, got, tc.want)
 		}
 	}
