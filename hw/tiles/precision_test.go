@@ -269,7 +269,7 @@ func TestPrecisionAtTheLimit(t *testing.T) {
 	}
 }
 
-// The sample and its figures depend on neither the number of workers nor the height of tiles.
+// The sample and its figures do not depend on the number of workers.
 func TestPrecisionIsRepeatable(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 16))
 	for range 20 {
