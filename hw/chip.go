@@ -123,7 +123,9 @@ func A14() Chip {
 	c.LaneRate = evidence.New(2.1e9, "B/s", evidence.Fitted, phones+"; 2.1e9 and 2.3e9 fit best of 1.7e9 to 5e9, and more than 2.1e9 is more than the memory has: all 16 lanes get 33.6e9 B/s, LPDDR4X-4266 on 64 bits gives 34.1e9")
 	c.PlanarRate = evidence.New(32*c.Clock.Value, "elements/s", evidence.Inferred, "4 rows of 8 elements a cycle, as the vendor's estimate counts the planar tasks of H13G; of 21e9, 32e9 and 45.7e9, this fits best the networks of the A14 in bench.NetworkRows")
 	for _, k := range []*evidence.Constant{
-		&c.ReadRate, &c.TotalRate, &c.DispatchEnergy, &c.MACEnergy, &c.DRAMEnergy, &c.PlanarEnergy, &c.ActivePower, &c.HoldTime,
+		&c.ReadRate, &c.TotalRate, &c.TransposeRate, &c.CoarseSums, &c.OperandInfinity, &c.KernelOverlap,
+		&c.DispatchEnergy, &c.MACEnergy, &c.DRAMEnergy, &c.PlanarEnergy, &c.ActivePower, &c.HoldTime, &c.EngineStep,
+		&c.WakeGap, &c.WakeTime, &c.ColdGap, &c.ColdWake,
 	} {
 		k.Evidence, k.Source = evidence.Inferred, "that of the M1: "+k.Source
 	}

@@ -77,8 +77,8 @@ func Write(w io.Writer, c *hw.Chip) error {
 }
 
 // Read reads a chip from a YAML file. The file must set every constant, in that constant's unit and
-// within its range. A file without a target has a chip of target h13. The evidence of a constant is taken from the file, even if its value differs
-// from the preset of the same name. Read returns an *[Error] for an invalid file, or the error of
+// within its range, and the target. The evidence of a constant is taken from the file, even if its value
+// differs from the preset of the same name. Read returns an *[Error] for an invalid file, or the error of
 // r.
 func Read(r io.Reader) (hw.Chip, error) {
 	var none hw.Chip
@@ -122,6 +122,9 @@ func Read(r io.Reader) (hw.Chip, error) {
 	}
 	if c.Name == "" {
 		return none, &Error{What: "missing key \"name\""}
+	}
+	if c.Target == 0 {
+		return none, &Error{What: "missing key \"target\"; want the target of the vendor's compiler for this chip, h13 or h13g"}
 	}
 	if list == nil || list.Kind != yaml.MappingNode {
 		return none, &Error{What: "key \"constants\" is missing or not a mapping"}
@@ -171,7 +174,7 @@ func readConstants(c *hw.Chip, list *yaml.Node) error {
 	}
 	for _, name := range parameterNames() {
 		if !seen[name] {
-			return &Error{Constant: name, What: "missing constant"}
+			return &Error{Constant: name, What: "missing constant; anesim chip NAME prints all constants of a preset"}
 		}
 	}
 	return nil

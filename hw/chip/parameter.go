@@ -37,7 +37,7 @@ var parameters = [...]parameter{
 	{"TotalRate", "B/s", "highest rate of all reads and writes of device memory", 1e6, 1e15, false, ""},
 	{"TaskOverhead", "cycles/descriptor", "time from the end of a descriptor to the start of the next", 0, 1e9, false, ""},
 	{"CoarseSums", "1", "whether terms of 4096 and more lose bits in sums of four taps; affects values only", 0, 1, true, ""},
-	{"OperandInfinity", "1", "whether operands whose exponent field is 31 are infinite, or else numbers from 65536 to 131008; affects values only", 0, 1, true, ""},
+	{"OperandInfinity", "1", "whether multiply-accumulates read operands whose exponent field is 31 as infinite, or else as numbers from 65536 to 131008; other operations always read infinities (assumed); affects values only", 0, 1, true, ""},
 	{"KernelMemory", "B/engine", "memory for weights in each engine; layers and networks are compiled to as few tasks as it allows, which may delay their results and make a run up to a tenth slower", 0, 1 << 30, true, ""},
 	{"KernelOverlap", "1", "fraction of a task's first part that runs while its weights still arrive", 0, 1, false, ""},
 	{"MemoryLatency", "ns", "time from a request to the first byte of the answer", 0, 1e12, false, ""},
