@@ -186,8 +186,14 @@ func (d *Device) readTable(lanes [tiles.Engines][]byte) (*mac.Table, error) {
 			if err != nil {
 				return nil, err
 			}
-			if d.tables == nil || len(d.tables) == maxTables {
+			if d.tables == nil {
 				d.tables = map[[mac.TableBytes]byte]*mac.Table{}
+			}
+			if len(d.tables) == maxTables { // results do not depend on which is forgotten
+				for k := range d.tables {
+					delete(d.tables, k)
+					break
+				}
 			}
 			d.tables[key] = t
 			return t, nil

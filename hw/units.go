@@ -85,7 +85,7 @@ func (p *params) planarUnitColumns(g *regs.Groups, o *regs.Operands) (Units, l2.
 	in, out := &o.In, &o.Out
 	patch := l2.Patch{Rows: max(1, in.Height), Width: max(1, in.Width), Stride: g.L2.Src1RowStride.Bytes()}
 	if w := g.Common.PlanarPatch; w.Log2W() > 0 && w.Log2H() == 0 {
-		patch.Stride = 0 // rows are read one by one; the compiler does not space them then
+		patch.Stride = 0 // rows of a patch of one row are read one by one, and the compiler does not space them (one program)
 	}
 	u := Units{Planar: p.planar.Cycles(uint64(in.Elements()))}
 	u.L2Broadcast = clock.Cycles(in.Groups*o.Sources()) * p.l2.WritebackCycles(in.Channels, patch)

@@ -137,6 +137,8 @@ func (c *Checksum) check() error {
 		return errors.New("missing layer, inputs or chips; want all three")
 	case !(c.RelativeError > 0 && c.RelativeError < 1) || c.Outputs <= 0:
 		return fmt.Errorf("relative error %g of %d outputs; want an error from 0 to 1, and outputs", c.RelativeError, c.Outputs)
+	case c.Digits < 12 && c.Note == "":
+		return fmt.Errorf("%d digits without a note; want a note below 12", c.Digits)
 	case c.State != Exact && c.State != Open && c.State != NotModeled:
 		return fmt.Errorf("unknown state %q; want %q, %q or %q", c.State, Exact, Open, NotModeled)
 	case (c.State == Open) != (c.Digits == 0):

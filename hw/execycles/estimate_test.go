@@ -195,7 +195,7 @@ func TestMicrosecondsOfH13G(t *testing.T) {
 		return g
 	}
 	pass := func(in, out [3]uint32) *regs.Groups { return quiet(onEngines(blank(in, out), regs.PassThrough)) }
-	turned := pass([3]uint32{24, 5, 9}, [3]uint32{9, 5, 24})
+	turned := pass([3]uint32{24, 5, 8}, [3]uint32{9, 5, 24}) // the source has fewer granules
 	turned.Common.Cfg = turned.Common.Cfg.WithTranspose(true)
 	table := pass([3]uint32{7, 13, 29}, [3]uint32{7, 13, 29})
 	table.NE.MACCfg = table.NE.MACCfg.WithNonlinearMode(regs.ActivationTable)
