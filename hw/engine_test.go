@@ -12,6 +12,7 @@ import (
 	"anesim/hw/evidence"
 	"anesim/hw/mac"
 	"anesim/hw/regs"
+	"anesim/hw/tiles"
 )
 
 // behind puts an activation table behind a convolution: every lane's block grows by it.
@@ -199,5 +200,31 @@ func TestNeededTaps(t *testing.T) {
 		if got := NeededTaps(task, tc.read); got != tc.want {
 			t.Errorf("%s: needs %d taps, want %d", name, got, tc.want)
 		}
+	}
+}
+
+// A device forgets tables one by one: a program that uses one more than it keeps still finds the others.
+func TestTablesAreForgottenOneByOne(t *testing.T) {
+	tables := map[[mac.TableBytes]byte]*mac.Table{}
+	var d Device
+	for i := range maxTables + 1 {
+		spec := mac.TableSpec{Mode: mac.ModePlain, Low: -1, High: 1}
+		table, err := mac.FitTable(func(x float64) float64 { return float64(i) }, spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := table.Encode()
+		if tables[b], err = d.readTable([tiles.Engines][]byte{b[:]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept := 0
+	for key, table := range d.tables {
+		if tables[key] == table {
+			kept++
+		}
+	}
+	if kept != maxTables {
+		t.Errorf("%d of %d tables are kept, want %d", kept, len(tables), maxTables)
 	}
 }

@@ -100,6 +100,22 @@ func TestPlanarUnitsByHand(t *testing.T) {
 	}
 }
 
+// A program of the vendor has a patch of one row, and its estimate does not space the rows of the source.
+func TestPlanarPatchOfOneRow(t *testing.T) {
+	p := M1().newParams()
+	s := shape{8, 30, 40}
+	for _, tc := range []struct{ log2W, log2H, stride uint32 }{{8, 0, 0}, {8, 1, 0x400}, {0, 0, 0x400}} {
+		task := newPlanar(regs.FormTwoSources, regs.PlanarAdd, s, s)
+		task.Groups.L2.Src1RowStride = task.Groups.L2.Src1RowStride.WithBytes(0x400)
+		task.Groups.Common.PlanarPatch = task.Groups.Common.PlanarPatch.WithLog2W(tc.log2W).WithLog2H(tc.log2H)
+		u, _ := p.planarUnitColumns(&task.Groups, task.Groups.Operands())
+		want := clock.Cycles(task.Groups.Operands().Sources()) * p.l2.WritebackCycles(8, l2.Patch{Rows: 30, Width: 40, Stride: tc.stride})
+		if u.L2Broadcast != want {
+			t.Errorf("patch of 2^%d x 2^%d: %d cycles of broadcasts, want %d", tc.log2W, tc.log2H, u.L2Broadcast, want)
+		}
+	}
+}
+
 // Each event at its price, and engines that a task leaves alone a step less each.
 func TestEnergyByHand(t *testing.T) {
 	p := M1().newParams()

@@ -166,7 +166,8 @@ var operandKinds = []struct {
 				w[i] = float16.Float16(rng.Uint32() & 0x8001) // zeros and the least numbers
 			}
 		}
-		return float32(rng.NormFloat64())
+		biases := [...]float64{rng.NormFloat64(), rng.NormFloat64(), math.Inf(1), math.Inf(-1), math.NaN()}
+		return float32(biases[rng.IntN(len(biases))])
 	}},
 }
 

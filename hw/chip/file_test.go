@@ -42,6 +42,14 @@ func TestChipFileErrors(t *testing.T) {
 		}
 		return strings.Replace(good, from, to, 1)
 	}
+	cut := func(from, to string) string {
+		head, rest, ok := strings.Cut(good, from)
+		i := strings.Index(rest, to)
+		if !ok || i < 0 {
+			t.Fatalf("the file has no %q before %q", from, to)
+		}
+		return head + rest[i:]
+	}
 	for name, c := range map[string]struct{ text, want string }{
 		"empty":                  {"", "a mapping with the keys \"name\" and \"constants\""},
 		"no name":                {change("name: m1", "name: ''"), "invalid name; want a string of 1 to 64 bytes"},
@@ -52,7 +60,8 @@ func TestChipFileErrors(t *testing.T) {
 		"not a number":           {change("1.428e+09", ".nan"), "Clock: NaN Hz"},
 		"unit":                   {change("unit: Hz", "unit: MHz"), `unit is "MHz"; want "Hz"`},
 		"evidence":               {change("evidence: decompiled", "evidence: guessed"), `evidence "guessed"`},
-		"missing":                {change("  Clock:", "  x:"), "unknown constant"},
+		"no target":              {change("target: h13g\n", ""), `missing key "target"; want the target of the vendor's compiler for this chip, h13 or h13g`},
+		"missing":                {cut("  Clock:", "  Engines:"), "Clock: missing constant; anesim chip NAME prints all constants of a preset"},
 		"misspelt":               {change("  Clock:", "  Clokc:"), "line 5: Clokc: unknown constant; did you mean Clock?"},
 		"misspelt key":           {change("    unit: Hz", "    units: Hz"), `line 7: Clock: unknown key "units"; did you mean unit?`},
 		"constant appears twice": {change("    unit: Hz", "    value: 1e9\n    unit: Hz"), "Clock: duplicate key \"value\""},

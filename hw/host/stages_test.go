@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"anesim/hw/evidence"
@@ -57,6 +58,25 @@ func TestSplit(t *testing.T) {
 		if got := h.Floor.Value / held; math.Abs(got-1.04) > 1e-9 {
 			t.Errorf("%s: two threads get %v done", h.Name, got)
 		}
+	}
+}
+
+// The remark names a pair of host and chip that no machine has, and only such a pair.
+func TestChipNote(t *testing.T) {
+	for _, h := range host.Presets() {
+		if note := h.ChipNote(h.Chip); note != "" {
+			t.Errorf("%s on its own chip: %s", h.Name, note)
+		}
+		if note := h.ChipNote("my.yaml"); note != "" {
+			t.Errorf("%s on a chip without a preset: %s", h.Name, note)
+		}
+	}
+	air, err := host.ByName("macos-air")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if note, want := air.ChipNote("m1max"), "the times of host macos-air are those of a machine with chip m1, not m1max"; !strings.Contains(note, want) {
+		t.Errorf("macos-air with m1max: %q; want %q", note, want)
 	}
 }
 

@@ -269,6 +269,22 @@ func TestPrecisionAtTheLimit(t *testing.T) {
 	}
 }
 
+// A layer of two tasks has the error of its results, however many of each are in the sample. The first
+// task has 10 results without an error, and the second 1000 with one of a tenth.
+func TestPrecisionOfTwoTasks(t *testing.T) {
+	exact := Precision{Results: 10, Sampled: 5, exact: 5}
+	lossy := Precision{Results: 1000, Sampled: 5, exact: 5}
+	lossy.errors[-leastShift] = 5 * 0.01
+	for _, order := range [][2]*Precision{{&exact, &lossy}, {&lossy, &exact}} {
+		var sum Precision
+		sum.Add(order[0])
+		sum.Add(order[1])
+		if want := math.Sqrt(0.01 * 1000 / 1010); sum.Results != 1010 || sum.Sampled != 10 || !isClose(sum.Error(0), want) {
+			t.Errorf("%d results, %d in the sample, error %v; want 1010, 10 and %v", sum.Results, sum.Sampled, sum.Error(0), want)
+		}
+	}
+}
+
 // The sample and its figures do not depend on the number of workers.
 func TestPrecisionIsRepeatable(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 16))
