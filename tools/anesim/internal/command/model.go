@@ -126,7 +126,7 @@ and --backends replaces them:
 		RunE:              f.run,
 	}
 	s := c.Flags()
-	f.RegisterOnly(s, "chip", "host", "target", "in", "out", "seed", "timing-only", "gate-tiles", "power-budget", "set", "state", "repeat", "idle", "init", "precision", "json", "csv", "pprof", "trace", "html", "baseline")
+	f.RegisterOnly(s, "chip", "host", "target", "in", "out", "seed", "timing-only", "gate-tiles", "power-budget", "set", "state", "repeat", "idle", "init", "precision", "summary", "json", "csv", "pprof", "trace", "html", "baseline")
 	s.Lookup("in").Usage = "input tensor `NAME=FILE`, .npy (<f2; other floats and whole numbers are rounded) or raw .f16; repeatable"
 	s.Lookup("out").Usage = "write each output to `DIR`/<output>.npy, as the network's file has it"
 	s.Lookup("csv").Usage = "report as CSV, a row per layer"
@@ -255,6 +255,8 @@ func (f *modelFlags) checkFlags() error {
 		return usage.Errorf("--compare and --csv are mutually exclusive; --json has the figures")
 	case f.values && f.TimingOnly:
 		return usage.Errorf("--values and --timing-only are mutually exclusive")
+	case f.Summary && (f.compare != "" || f.l2 || f.top != 0 || f.compute != ""):
+		return usage.Errorf("--summary and --compare, --compute, --l2 or --top are mutually exclusive")
 	case f.top < 0:
 		return usage.Errorf("--top %d: want 0 or more", f.top)
 	case !f.values && (f.Out != "" || len(f.In) > 0):
@@ -272,6 +274,8 @@ func (f *modelFlags) printReport(w io.Writer, res *anesim.Result, doc *report.Ne
 		return report.WriteNetworkCSV(w, doc)
 	case f.Precision || f.compare != "":
 		return f.printAccuracy(w, doc)
+	case f.Summary:
+		return text.WriteNetworkSummary(w, res, doc, x, f.formatExplainCommand(doc.File))
 	}
 	if err := text.WriteNetwork(w, res, doc, x, f.formatExplainCommand(doc.File), f.top); err != nil {
 		return err

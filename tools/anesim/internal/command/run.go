@@ -252,24 +252,24 @@ func (f *runFlags) writeReport(w io.Writer, m *anesim.Model, res *anesim.Result,
 	if f.Precision {
 		return text.WritePrecision(w, doc.Program, "descriptor", doc.PrecisionRows())
 	}
-	if err := text.WriteRun(w, res, doc, text.RunOptions{Counters: f.Counters, Constants: f.Constants}); err != nil {
-		return err
+	explain := f.formatExplainOfRun(m, how)
+	if f.Summary {
+		return text.WriteRunSummary(w, res, doc, explain)
 	}
-	return f.writeExplainHint(w, m, how)
+	return text.WriteRun(w, res, doc, text.RunOptions{Counters: f.Counters, Constants: f.Constants}, explain)
 }
 
-// writeExplainHint prints the explain command line for the model and the flags of the run. It prints
-// nothing for a model on standard input, or if explain has no flag for an option of the run.
-func (f *runFlags) writeExplainHint(w io.Writer, m *anesim.Model, how printing) error {
+// formatExplainOfRun returns the explain command line for the model and the flags of the run. It
+// returns "" for a model on standard input, or if explain has no flag for an option of the run.
+func (f *runFlags) formatExplainOfRun(m *anesim.Model, how printing) string {
 	options := f.newExplainOptions(how.file)
 	switch {
 	case f.hasUnexplainableOptions():
-		return nil
+		return ""
 	case m.Kind() == anesim.KindLayer:
 		options.File, options.Flags = "--layer", slices.Insert(options.Flags, 0, m.Name())
 	case how.file == "" || how.file == "-":
-		return nil
+		return ""
 	}
-	_, err := fmt.Fprintf(w, "what to change: %s\n", report.Printable(options.Command("explain")))
-	return err
+	return report.Printable(options.Command("explain"))
 }

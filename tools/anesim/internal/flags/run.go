@@ -39,6 +39,7 @@ type Run struct {
 	Power      string
 	Bind       []string
 	Precision  bool
+	Summary    bool
 	Counters   bool
 	Constants  bool
 	JSON       bool
@@ -70,6 +71,7 @@ func (f *Run) Register(s *pflag.FlagSet) {
 	s.StringVar(&f.Init, "init", "", "register-init table from `FILE`, binary or CSV")
 	s.StringVar(&f.Record, "record", "", "write the commands of the run to `FILE`, for anesim fw")
 	s.BoolVar(&f.Precision, "precision", false, "report where the engine's arithmetic costs accuracy, and what helps, instead of times")
+	s.BoolVar(&f.Summary, "summary", false, "print only the summary that ends a report on a terminal")
 	s.BoolVar(&f.Counters, "counters", false, "print the 24 counters of each descriptor")
 	s.BoolVar(&f.Constants, "constants", false, "print the chip's constants with their evidence")
 	s.BoolVar(&f.JSON, "json", false, "report as JSON (see docs/json.md)")
@@ -154,6 +156,8 @@ func (f *Run) checkFlags() error {
 		return usage.Errorf("--baseline requires --html; to compare without a page, use anesim check")
 	case f.JSON && f.CSV:
 		return usage.Errorf("--json and --csv are mutually exclusive")
+	case f.Summary && (f.JSON || f.CSV || f.Precision || f.Counters || f.Constants):
+		return usage.Errorf("--summary and --json, --csv, --precision, --counters or --constants are mutually exclusive")
 	case f.Repeat < 1:
 		return usage.Errorf("--repeat %d: want 1 or more", f.Repeat)
 	case f.CSV && f.Repeat > maxRowRepeat:

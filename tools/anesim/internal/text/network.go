@@ -30,7 +30,9 @@ func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 		report.Plural(len(d.Programs), "program"), d.Chip, res.Options.Chip.Clock.Value/1e9)
 	p.printWhatIfs(d.WhatIfs)
 	p.printCoverage(&d.Coverage)
-	p.printBottlenecks(d, res.Report.PlanarCompute(), x, explain)
+	if p.Width == 0 {
+		p.printBottlenecks(d, res.Report.PlanarCompute(), x, explain)
+	}
 	p.Printf("")
 	marked := p.printLayers(d, top)
 	p.printInferenceFootnotes(d, marked)
@@ -64,7 +66,13 @@ func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 	for _, m := range d.NotModelled {
 		p.Printf("  %s (%s): %s", report.Printable(m.Name), report.Printable(m.Op), report.Printable(strings.TrimPrefix(m.Reason, m.Op+": ")))
 	}
-	p.printTotalsAgain(d)
+	if p.Width == 0 {
+		p.printTotalsAgain(d)
+		return p.Err
+	}
+	// On a terminal, the start of a long report has scrolled away.
+	p.Printf("")
+	p.printNetworkSummary(res, d, x, explain)
 	return p.Err
 }
 

@@ -50,8 +50,8 @@ func formatCells[R any](columns []report.Column[R], row *R) []string {
 }
 
 // WriteRun writes the results of a compiled program or a single layer as text. The argument d is
-// the JSON report of res.
-func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions) error {
+// the JSON report of res. On a terminal, a summary follows; explain is as in [WriteRunSummary].
+func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions, explain string) error {
 	p := newPager(w)
 	p.Printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Program), d.Form, report.Plural(res.Report.Count(), "descriptor"),
 		d.Chip, res.Options.Chip.Clock.Value/1e9)
@@ -92,6 +92,12 @@ func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions) erro
 	}
 	if o.Constants {
 		p.printConstants(d)
+	}
+	if p.Width > 0 {
+		p.Printf("")
+		p.printRunSummary(res, d, explain)
+	} else if explain != "" {
+		p.Printf("what to change: %s", explain)
 	}
 	return p.Err
 }

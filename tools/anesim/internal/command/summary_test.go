@@ -1,0 +1,69 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// A summary states the time of the JSON report, in lines of at most 80 characters except for the command
+// to copy, and adds the host's time that the JSON report of the same run has.
+func TestSummary(t *testing.T) {
+	for _, args := range [][]string{
+		{"model", exampleNetwork("resnet50.yaml")},
+		{"model", exampleNetwork("decoder-step.onnx")},
+		{"run", "--timing-only"},
+		{"layer", "conv", "cin=256", "h=14", "w=14", "cout=256", "k=3", "pad=1", "--timing-only"},
+	} {
+		for _, host := range []string{"none", "macos-air"} {
+			args := append(args[:len(args):len(args)], "--host", host)
+			text, problem, code := invoke(append(args, "--summary")...)
+			if code != 0 {
+				t.Fatalf("%v: %s", args, problem)
+			}
+			doc, _, _ := invoke(append(args, "--json")...)
+			var d struct {
+				Total struct {
+					TimeNs float64 `json:"time_ns"`
+					WallNs float64 `json:"wall_ns"`
+				} `json:"total"`
+			}
+			if err := json.Unmarshal([]byte(doc), &d); err != nil {
+				t.Fatal(err)
+			}
+			if want := " on m1: " + inThreeDigits(d.Total.TimeNs) + " on the engine"; !strings.Contains(text, want) {
+				t.Errorf("%v: the summary does not say %q:\n%s", args, want, text)
+			}
+			if want := "a call   " + inThreeDigits(d.Total.WallNs) + " on host " + host; host != "none" && !strings.Contains(text, want) {
+				t.Errorf("%v: the summary does not say %q:\n%s", args, want, text)
+			}
+			if want := "or more (--host macos-air)"; host == "none" && !strings.Contains(text, want) {
+				t.Errorf("%v: the summary does not say %q:\n%s", args, want, text)
+			}
+			for line := range strings.Lines(text) {
+				if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 && !strings.Contains(line, "anesim ") {
+					t.Errorf("%v: a line of %d characters: %s", args, n, line)
+				}
+			}
+		}
+	}
+}
+
+// inThreeDigits formats a time in nanoseconds with three significant digits.
+func inThreeDigits(ns float64) string {
+	unit := "ns"
+	for _, u := range []string{"us", "ms"} {
+		if ns >= 1000 {
+			ns, unit = ns/1000, u
+		}
+	}
+	switch {
+	case ns >= 100:
+		return fmt.Sprintf("%.0f %s", ns, unit)
+	case ns >= 10:
+		return fmt.Sprintf("%.1f %s", ns, unit)
+	}
+	return fmt.Sprintf("%.2f %s", ns, unit)
+}

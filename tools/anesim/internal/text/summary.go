@@ -1,0 +1,249 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"anesim"
+	"anesim/bench/explain"
+	"anesim/bench/report"
+	"anesim/hw"
+	"anesim/hw/clock"
+	"anesim/hw/host"
+	"anesim/tools/anesim/internal/terminal"
+	"anesim/tools/anesim/internal/view"
+)
+
+// summaryWidth is the width of a summary, in characters: that of a usual terminal.
+const summaryWidth = 80
+
+// WriteNetworkSummary writes what a user of a network asks first, in at most some fifteen lines of 80
+// characters: how long a call takes, what limits it, the slowest layers and the change that helps most.
+// The arguments are those of [WriteNetwork].
+func WriteNetworkSummary(w io.Writer, res *anesim.Result, d *report.Network, x *explain.Explanation, explain string) error {
+	p := newPager(w)
+	p.printNetworkSummary(res, d, x, explain)
+	return p.Err
+}
+
+func (p pager) printNetworkSummary(res *anesim.Result, d *report.Network, x *explain.Explanation, explain string) {
+	p.printIncomplete(d.NotModelled)
+	p.printHeadline(d.Network, d.Chip, &d.Total)
+	p.printCall(res, &d.Total, d.Host, len(d.Programs))
+	p.printCovered(d, res)
+	p.printLimits(&d.Cycles, res)
+	p.printSlowest(d)
+	p.printBestChange(d, x)
+	p.printItem("more", explain)
+}
+
+// WriteRunSummary is like [WriteNetworkSummary], for a program or a layer. If explain is not "", it is the
+// command that prints the changes that help.
+func WriteRunSummary(w io.Writer, res *anesim.Result, d *report.Run, explain string) error {
+	p := newPager(w)
+	p.printRunSummary(res, d, explain)
+	return p.Err
+}
+
+func (p pager) printRunSummary(res *anesim.Result, d *report.Run, explain string) {
+	p.printHeadline(d.Program, d.Chip, &d.Total)
+	p.printCall(res, &d.Total, d.Host, 1)
+	p.printLimits(&d.Cycles, res)
+	slowest := slices.SortedStableFunc(slices.Values(d.Descriptors), func(a, b report.Descriptor) int {
+		return cmp.Compare(b.Cycles.Total, a.Cycles.Total)
+	})
+	if len(slowest) > 0 {
+		first := &slowest[0]
+		p.printItem("slowest", fmt.Sprintf("descriptor %d of %d, %s, %.0f%%: %s", first.Index, res.Report.Count(), report.Printable(first.Op),
+			report.Percent(first.Cycles.Total, d.Cycles.Total), first.Advice))
+	}
+	for _, out := range res.Outputs {
+		p.printItem("output", fmt.Sprintf("%s %v %s", report.Printable(out.Port.Name), out.Port.Shape, out.Summary()))
+	}
+	if n := len(res.Synthetic); n > 0 && res.Options.Values {
+		p.printItem("inputs", fmt.Sprintf("%s pseudo-random (--in NAME=FILE gives others)", report.Printable(strings.Join(res.Synthetic[:min(n, 4)], ", "))))
+	}
+	for _, x := range res.Report.Faults {
+		p.printItem("FAULT", report.Printable(x.String()))
+	}
+	if explain != "" {
+		p.printItem("more", explain)
+	}
+}
+
+// printItem prints a line of a summary, with continuation lines that are indented like its text. A command
+// stays whole, so that it can be copied.
+func (p pager) printItem(name, text string) {
+	const column = 11
+	width := summaryWidth - column
+	label := fmt.Sprintf("  %-*s", column-2, name)
+	if strings.HasPrefix(text, "anesim ") {
+		p.Whole(label + text)
+		return
+	}
+	line, used := label, 0
+	for _, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case used == 0:
+		case used+1+n > width:
+			p.Whole(line)
+			line, used = strings.Repeat(" ", column), 0
+		default:
+			line, used = line+" ", used+1
+		}
+		line, used = line+word, used+n
+	}
+	p.Whole(line)
+}
+
+// printHeadline prints the engine's time, its interval and the energy.
+func (p pager) printHeadline(name, chip string, t *report.Wall) {
+	name = report.Printable(name)
+	if t.TimeNs <= 0 {
+		p.Printf("%s on %s: nothing runs on the engine", terminal.CutMiddle(name, summaryWidth/2), chip)
+		return
+	}
+	rest := fmt.Sprintf(" on %s: %s on the engine (80%%: %s to %s), %s", chip, threeDigits(t.TimeNs), threeDigits(t.TimeLowNs), threeDigits(t.TimeHighNs), threeDigitsOfEnergy(t.EnergyNJ))
+	room := summaryWidth - utf8.RuneCountInString(rest)
+	p.Whole(terminal.CutMiddle(name, max(16, room)) + rest)
+}
+
+// usualHosts names, for each chip, the host whose time a summary adds if the user chose none: a Core ML call
+// on the machine that most people with this chip have.
+var usualHosts = map[string]string{"m1": "macos-air", "m1max": "macos-max", "a14": "iphone12-coreml"}
+
+// printCall prints how long a call takes with the time of its host. Without a host, it prints what a call
+// costs at least on the usual one: the host's time for a call without data, for each of the programs.
+func (p pager) printCall(res *anesim.Result, t *report.Wall, preset string, programs int) {
+	if preset != "" && preset != "none" && t.WallNs > 0 {
+		text := fmt.Sprintf("%s on host %s", threeDigits(t.WallNs), preset)
+		if calls := res.Report.Count(); calls > 0 && res.Options.Repeat <= 1 {
+			text += fmt.Sprintf(", %s calls/s", report.Rate(1e9/float64(t.WallNs)))
+		}
+		if share := report.Percent(float64(res.Host()), float64(t.WallNs)); share >= 50 {
+			text += fmt.Sprintf("; %.0f%% of it is the host", share)
+		}
+		p.printItem("a call", text)
+		return
+	}
+	h, err := host.ByName(usualHosts[res.Options.Chip.Name])
+	if err != nil {
+		p.printItem("a call", "takes longer: the time of its host is not counted (--host)")
+		return
+	}
+	extra := h.Time(host.Load{}) * clock.Nanoseconds(programs)
+	p.printItem("a call", fmt.Sprintf("at least %s: its host takes %s or more (--host %s)", threeDigits(t.WallNs+extra), threeDigits(extra), h.Name))
+}
+
+// printCovered prints how much of the network the figures cover, and how much of the time nobody measured.
+func (p pager) printCovered(d *report.Network, res *anesim.Result) {
+	c := &d.Coverage
+	text := fmt.Sprintf("%d of %s", c.Done, report.Plural(c.Nodes, "node"))
+	if c.Done == c.Nodes {
+		text = "all of " + report.Plural(c.Nodes, "node")
+		if c.Nodes > 1 {
+			text = fmt.Sprintf("all %d nodes", c.Nodes)
+		}
+	}
+	text += formatHostNodes(c) + ", in " + report.Plural(len(d.Programs), "program")
+	if part := res.Report.Bounds().Unmeasured; part > 0 {
+		text += fmt.Sprintf("; %.0f%% of the time is work that nobody has measured", report.Percent(part, res.Report.Time))
+	}
+	p.printItem("covers", text)
+}
+
+// printLimits prints the causes with at least 5% of the cycles, most first.
+func (p pager) printLimits(c *report.Cycles, res *anesim.Result) {
+	const least = 5 // per cent
+	type cause struct {
+		name  string
+		share float64
+	}
+	var list []cause
+	for name, n := range c.All() {
+		if share := report.Percent(n, c.Total); share >= least {
+			list = append(list, cause{name, share})
+		}
+	}
+	if len(list) == 0 {
+		return
+	}
+	slices.SortStableFunc(list, func(a, b cause) int { return cmp.Compare(b.share, a.share) })
+	var words []string
+	for _, x := range list {
+		if x.name != hw.CauseCompute.String() {
+			words = append(words, fmt.Sprintf("%s %.0f%%", cmp.Or(glosses[x.name], report.CauseText(x.name)), x.share))
+			continue
+		}
+		text := fmt.Sprintf("computing %.0f%%", x.share)
+		if engines := formatEngines(c, res.Report.PlanarCompute(), "", 0); engines != "" {
+			text += " (" + engines + ")"
+		}
+		words = append(words, text)
+	}
+	p.printItem("limits", strings.Join(words, ", "))
+}
+
+// printSlowest prints the five kinds of layers with the most time.
+func (p pager) printSlowest(d *report.Network) {
+	const most = 5
+	list := view.FromNetwork(d).Kinds()
+	if len(list) == 0 {
+		return
+	}
+	p.Whole("  slowest")
+	t := terminal.NewTable(
+		terminal.Word("layer", 0), terminal.Word("op", 0), terminal.Number("alike", 1), terminal.Number("share", 0), terminal.Number("time", 0), terminal.Word("bound by", 0))
+	for _, k := range list[:min(most, len(list))] {
+		first := &d.Layers[k.First]
+		name := terminal.CutMiddle(report.Printable(first.Name), 26)
+		if first.Total.Unmeasured > first.Total.TimeNs/2 {
+			name += " " + report.UnmeasuredMark
+		}
+		t.Add(name, report.Printable(first.Op), fmt.Sprint(k.Count), fmt.Sprintf("%.0f%%", report.Percent(k.Cycles, d.Total.Cycles)), threeDigits(k.Time),
+			fmt.Sprintf("%s %.0f%%", report.CauseText(first.Bound), report.Percent(k.Bound, k.Cycles)))
+	}
+	p.TableWithin(t, summaryWidth, 4)
+}
+
+// printBestChange prints the change that saves the most time.
+func (p pager) printBestChange(d *report.Network, x *explain.Explanation) {
+	switch {
+	case x == nil:
+	case len(x.Trials) == 0 && x.Tried.All > 0:
+		p.printItem("faster", fmt.Sprintf("none of %s tried helps", report.Plural(x.Tried.All, "change")))
+	case len(x.Trials) > 0:
+		c := &x.Trials[0]
+		where := cmp.Or(report.Printable(c.Part), "all layers")
+		if c.Alike > 1 {
+			where += fmt.Sprintf(" and %d more", c.Alike-1)
+		}
+		p.printItem("faster", fmt.Sprintf("%s: %s:%s", where, c.Change, formatGain(c, d.Total.TimeNs)))
+	}
+}
+
+// threeDigits formats a time with three significant digits.
+func threeDigits(t clock.Nanoseconds) string { return roundText(t.String()) }
+
+// threeDigitsOfEnergy formats an energy with three significant digits.
+func threeDigitsOfEnergy(e clock.Nanojoules) string { return roundText(e.String()) }
+
+// roundText rounds the number of a text such as "251.697 us" to three significant digits: "252 us".
+func roundText(s string) string {
+	number, unit, _ := strings.Cut(s, " ")
+	whole, fraction, _ := strings.Cut(number, ".")
+	digits := max(0, 3-len(strings.TrimLeft(whole, "-0")))
+	if digits >= len(fraction) {
+		return s
+	}
+	var v float64
+	if _, err := fmt.Sscan(number, &v); err != nil {
+		return s
+	}
+	return fmt.Sprintf("%.*f %s", digits, v, unit)
+}
