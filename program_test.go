@@ -11,7 +11,7 @@ import (
 	"anesim/loader/lower"
 )
 
-// The program that the README shows is a module of its own that imports this one; it
+// The program that docs/from-go.md shows is a module of its own that imports this one; it
 // builds and runs as it stands.
 func TestSeparateModule(t *testing.T) {
 	if testing.Short() {
@@ -23,12 +23,12 @@ func TestSeparateModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, shown, _ := strings.Cut(string(source), "package main\n")
-	readme, err := os.ReadFile("README.md")
+	page, err := os.ReadFile(filepath.Join("docs", "from-go.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(readme), "package main\n"+shown) {
-		t.Error("the README does not show testdata/program/main.go")
+	if !strings.Contains(string(page), "package main\n"+shown) {
+		t.Error("docs/from-go.md does not show testdata/program/main.go")
 	}
 	_, body, _ := strings.Cut(shown, "func main() {\n")
 	if n := strings.Count(body, "\n") - 1; n > 15 {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -117,29 +118,48 @@ func (f *figures) list() []figure {
 	energy := func(a *bench.Accuracy) []bench.Group { return a.Energy }
 	id, chains := f.identity, f.chains
 	list := []figure{
-		{"README.md", "| lowering |", fmt.Sprintf("| lowering | %s of the %s texts of real programs and %s of the %s further single layers are byte-identical (`loader/lower/testdata/identity.md`). %s of the %s layer chains have the compiler's number of tasks, constant sizes and scratch sizes (`chains.md` next to it) |",
+		{"docs/accuracy.md", "| lowering |", fmt.Sprintf("| lowering | %s of the %s texts of real programs and %s of the %s further single layers are byte-identical (`loader/lower/testdata/identity.md`). %s of the %s layer chains have the compiler's number of tasks, constant sizes and scratch sizes (`chains.md` next to it) |",
 			id[0], id[1], id[2], id[3], chains[0], chains[1])},
-		{"README.md", "| lowered texts |", fmt.Sprintf("| lowered texts | the vendor's compiler | %s texts of real programs and %s further texts of single layers | %s and %s identical |", id[1], id[3], id[0], id[2])},
-		f.short("| latency, engine-dominated |", tiers, "T0"),
-		f.short("| latency, engine-dominated and mixed |", tiers, "T0+T1"),
-		f.short("| latency, all with a shape |", tiers, "all"),
-		f.short("| energy of matmul, conv, LLM decoding |", energy, "matmul+conv+decode"),
-		f.short("| energy, all |", energy, "all"),
+		{"docs/accuracy.md", "| lowered texts |", fmt.Sprintf("| lowered texts | the vendor's compiler | %s texts of real programs and %s further texts of single layers | %s and %s identical |", id[1], id[3], id[0], id[2])},
+		f.readmePrograms(), f.readmeLatency(), f.readmeEnergy(), f.readmeNetworks(),
 		f.row("latency, engine-dominated", tiers, "T0"),
 		f.row("latency, engine-dominated and mixed", tiers, "T0+T1"),
 		f.row("latency, all with a shape", tiers, "all"),
 		f.row("energy of matmul, conv, LLM decoding", energy, "matmul+conv+decode"),
 		f.row("energy, all", energy, "all"),
-		f.readmeAdvice(), f.readmeIntervals(),
-		{"README.md", "- The times of 1x1 convolutions in a stack", wrap(fmt.Sprintf("- The times of 1x1 convolutions in a stack of equal layers are too short (errors of the measured rows: %s). `bench` has tests for known gaps; they fail once a gap closes.", f.stack()), "  ")},
+		f.advice(),
+		{"docs/accuracy.md", "- The times of 1x1 convolutions in a stack", wrap(fmt.Sprintf("- The times of 1x1 convolutions in a stack of equal layers are too short (errors of the measured rows: %s). `bench` has tests for known gaps; they fail once a gap closes.", f.stack()), "  ")},
 	}
 	return append(list, f.page()...)
 }
 
-// short returns a row of the table in the README for the named group.
-func (f *figures) short(begins string, groups func(*bench.Accuracy) []bench.Group, name string) figure {
-	s := f.summaries(groups, name)
-	return figure{"README.md", begins, fmt.Sprintf("%s %d | %s | %s | %s |", begins, s[0].N, cell(s[2]), cell(s[1]), cell(s[0]))}
+// readmePrograms returns the README's row on the programs of Apple's compiler.
+func (f *figures) readmePrograms() figure {
+	var n [4]int
+	for i, text := range f.identity {
+		n[i], _ = strconv.Atoi(text)
+	}
+	return figure{"README.md", "| programs |", fmt.Sprintf("| programs | %d programs of single layers by Apple's compiler | %d identical, byte for byte |", n[1]+n[3], n[0]+n[2])}
+}
+
+// readmeLatency returns the README's row on the latency of calls.
+func (f *figures) readmeLatency() figure {
+	all := f.summaries(func(a *bench.Accuracy) []bench.Group { return a.Tiers }, "all")
+	engine := f.summaries(func(a *bench.Accuracy) []bench.Group { return a.Tiers }, "T0")
+	return figure{"README.md", "| time of a call |", fmt.Sprintf("| time of a call | %d published calls on M1 machines | unseen %.1f%% (%.1f%% of the %d that the engine dominates); the %s intervals held %s |",
+		all[2].N, 100*all[2].Median, 100*engine[2].Median, engine[2].N, hw.IntervalPercent, f.held(bench.BySession, "all"))}
+}
+
+// readmeEnergy returns the README's row on the energy of calls.
+func (f *figures) readmeEnergy() figure {
+	all := f.summaries(func(a *bench.Accuracy) []bench.Group { return a.Energy }, "all")
+	return figure{"README.md", "| energy of a call |", fmt.Sprintf("| energy of a call | %d published calls | unseen %.1f%% |", all[2].N, 100*all[2].Median)}
+}
+
+// readmeNetworks returns the README's row on whole networks.
+func (f *figures) readmeNetworks() figure {
+	family := &f.phones[len(f.phones)-1]
+	return figure{"README.md", "| time of a network |", fmt.Sprintf("| time of a network | %d published networks on phones with an A14 | unseen %.1f%%, %d within 15%% |", family.N, 100*family.Median, family.Within15)}
 }
 
 // row returns a row of the table in the page on accuracy for the named group.
@@ -160,23 +180,15 @@ func (f *figures) summaries(groups func(*bench.Accuracy) []bench.Group, name str
 
 func cell(s bench.Summary) string { return fmt.Sprintf("%.1f%%, %.0f%%", 100*s.Median, 100*s.P90) }
 
-// readmeAdvice returns the README's paragraph on how to use the figures.
-func (f *figures) readmeAdvice() figure {
+// advice returns the paragraph on how to use the figures.
+func (f *figures) advice() figure {
 	var medians []float64
 	for _, name := range []string{"linux", "linux-m1", "macos-guide"} {
 		medians = append(medians, 100*findGroup(f.left[bench.BySession].Sessions, name).Median)
 	}
-	return figure{"README.md", "For a machine that the fit has not seen", wrap(fmt.Sprintf(
+	return figure{"docs/accuracy.md", "For a machine that the fit has not seen", wrap(fmt.Sprintf(
 		"For a machine that the fit has not seen, use the column *unseen session*. The model is weak in three cases. First, the hosts `linux`, `linux-m1` and `macos-guide` have only one measured session each. Without that session nothing is left to fit the host from, and the median errors are %.0f to %.0f%%. Second, times of 1x1 convolutions in a stack of equal layers are too short. Third, the energy of calls that wait long depends on how long the engine's supply rail stays on, which differs between machines.",
 		slices.Min(medians), slices.Max(medians)), "")}
-}
-
-// readmeIntervals returns the README's paragraph on what the intervals contain.
-func (f *figures) readmeIntervals() figure {
-	family := &f.phones[len(f.phones)-1]
-	return figure{"README.md", "The intervals that `run` and `model` print", wrap(fmt.Sprintf(
-		"The intervals that `run` and `model` print are for the time of the engine alone. They contain at least %s of the engine times of each kind of work that was measured. The %s intervals for the latency of a call, which `anesim accuracy` prints, contain %s of all latencies for unseen sessions, and %s of the engine-dominated and mixed ones. Whole networks on phones with an A14 have a median error of %.1f%% with their family left out of the fit of the host; %d of %d are within 15%%. [accuracy.md](docs/accuracy.md) describes the protocol.",
-		f.heldEngine(), hw.IntervalPercent, f.held(bench.BySession, "all"), f.held(bench.BySession, "T0+T1"), 100*family.Median, family.Within15, family.N), "")}
 }
 
 // page returns the paragraphs of the page on accuracy that quote figures.

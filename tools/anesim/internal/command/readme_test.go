@@ -39,8 +39,8 @@ func TestReadmeTranscripts(t *testing.T) {
 		rest = tail
 		n++
 	}
-	if n < 2 {
-		t.Errorf("%d transcripts in the README", n)
+	if n < 1 {
+		t.Errorf("no transcript in the README")
 	}
 	if *updateGolden {
 		if err := os.WriteFile("README.md", []byte(now.String()), 0o666); err != nil {

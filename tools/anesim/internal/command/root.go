@@ -72,6 +72,19 @@ func reportError(stderr io.Writer, err error) int {
 	return exitFailed
 }
 
+// Help lists commands in the order in which they are added: the most used one of a group comes first.
+// The order is the same for all commands, so it is set once, before any of them runs.
+func init() { cobra.EnableCommandSorting = false }
+
+// addGroup adds commands to root that its help lists together under the title.
+func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: title, Title: title})
+	for _, c := range commands {
+		c.GroupID = title
+	}
+	root.AddCommand(commands...)
+}
+
 // Root returns the root command with all subcommands, which write to stdout. The command-line
 // arguments args may be omitted; they are only passed on to
 // [cobra.Command.InitDefaultCompletionCmd].
@@ -104,29 +117,11 @@ they wait for, the bytes moved and the energy.`,
 	}
 	root.Flags().Bool("version", false, "print the module's version, the revision and the hash of the constants")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage.Of(usage.FlagError(c, err)) })
-	root.AddCommand(
-		runCommand(plan),
-		layerCommand(plan),
-		modelCommand(plan),
-		sweepcommand.New(plan),
-		chipCommand(),
-		checkCommand(plan),
-		diffCommand(),
-		lintCommand(),
-		explainCommand(),
-		plotCommand(plan),
-		loadCommand(plan),
-		fwCommand(),
-		paperCommand(),
-		probecommand.New(),
-		dumpCommand(),
-		asmCommand(plan),
-		patchCommand(plan),
-		convertCommand(),
-		enumCommand(),
-		accuracyCommand(plan),
-		versionCommand(),
-	)
+	addGroup(root, "Run something:", runCommand(plan), layerCommand(plan), modelCommand(plan), loadCommand(plan), fwCommand(), sweepcommand.New(plan))
+	addGroup(root, "Decide:", explainCommand(), checkCommand(plan), diffCommand(), lintCommand(), plotCommand(plan))
+	addGroup(root, "Look inside:", dumpCommand(), asmCommand(plan), patchCommand(plan), convertCommand(), enumCommand(), chipCommand())
+	addGroup(root, "Judge the model:", accuracyCommand(plan), paperCommand(), probecommand.New())
+	root.AddCommand(versionCommand())
 	root.SetOut(stdout) // before the completion command is added, which keeps it
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)

@@ -11,9 +11,9 @@ import (
 	"anesim"
 	"anesim/bench/explain"
 	"anesim/bench/report"
+	"anesim/firmware/engine"
 	"anesim/hw"
 	"anesim/hw/clock"
-	"anesim/hw/host"
 	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/view"
 )
@@ -131,12 +131,12 @@ func (p pager) printCall(res *anesim.Result, t *report.Wall, preset string, prog
 		p.printItem("a call", text)
 		return
 	}
-	h, err := host.ByName(usualHosts[res.Options.Chip.Name])
+	h, err := engine.HostByName(usualHosts[res.Options.Chip.Name])
 	if err != nil {
 		p.printItem("a call", "takes longer: the time of its host is not counted (--host)")
 		return
 	}
-	extra := h.Time(host.Load{}) * clock.Nanoseconds(programs)
+	extra := clock.Nanoseconds(float64(h.Floor.Value)*1e3) * clock.Nanoseconds(programs)
 	p.printItem("a call", fmt.Sprintf("at least %s: its host takes %s or more (--host %s)", threeDigits(t.WallNs+extra), threeDigits(extra), h.Name))
 }
 
