@@ -185,7 +185,11 @@ func (c *Cache) Do(k *Key, use func([]byte) error, make func() ([]byte, error)) 
 	}
 	data, hash := encodeEntry(content, id)
 	e.Hash, e.Bytes = hash, len(data)
-	if e.Unkept == nil {
+	switch {
+	case e.Unkept != nil:
+	case int64(len(data)) > maxEntry: // it would not be read
+		e.Unkept = &Error{"write an entry", e.Path, &FormatError{0, fmt.Sprintf("entry has %d bytes; want at most %d", len(data), int64(maxEntry))}}
+	default:
 		if err := writeFileAtomically(e.Path, data); err != nil {
 			e.Unkept = &Error{"write an entry", e.Path, err}
 		}

@@ -25,6 +25,10 @@ const (
 	headBytes = sizeAt + 8
 )
 
+// maxEntry is the largest size of an entry's file in bytes. A larger file is damaged: it is not read
+// into memory, and programs that would need one are not stored.
+const maxEntry = 1 << 31
+
 // A FormatError reports a damaged entry. Off is the offset in bytes of the damage.
 type FormatError struct {
 	Off  int
@@ -72,6 +76,8 @@ func checkHead(data []byte, size int64, id Hash) error {
 	switch least := int64(headBytes + len(Hash{})); {
 	case size < least:
 		return fail(int(size), "entry has %d bytes; want at least %d", size, least)
+	case size > maxEntry:
+		return fail(0, "entry has %d bytes; want at most %d", size, int64(maxEntry))
 	case string(data[:versionAt]) != magic:
 		return fail(0, "unknown magic %q; want %q", data[:versionAt], magic)
 	case le.Uint32(data[versionAt:]) != version:
@@ -100,15 +106,28 @@ func readEntryFile(name string, id Hash) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
+	return readEntry(f, info.Size(), id)
+}
+
+// readEntry returns size bytes of r, the content of the file of the entry with the identifier id. The
+// error is a *FormatError if the head is damaged, or if r has fewer bytes because another process
+// made the file shorter.
+func readEntry(r io.ReaderAt, size int64, id Hash) ([]byte, error) {
 	head := make([]byte, headBytes)
-	if _, err := f.ReadAt(head, 0); err != nil && err != io.EOF {
+	if _, err := r.ReadAt(head, 0); err != nil && err != io.EOF {
 		return nil, err
 	}
-	if err := checkHead(head, info.Size(), id); err != nil {
+	if err := checkHead(head, size, id); err != nil {
 		return nil, err
 	}
-	data := make([]byte, info.Size())
-	_, err = io.ReadFull(f, data)
+	data := make([]byte, size)
+	n, err := r.ReadAt(data, 0)
+	if n < len(data) && err == io.EOF {
+		return nil, &FormatError{n, fmt.Sprintf("entry ends after %d of %d bytes", n, size)}
+	}
+	if n == len(data) {
+		err = nil // a reader may report the end together with the last bytes
+	}
 	return data, err
 }
 
