@@ -13,26 +13,27 @@ import (
 // the tiles of each step. kept maps each access to its resident, and shift holds how far the tiles
 // of each step move.
 //
-// All candidates are placed. If an extent does not fit, a tensor that is in L2 at the same time
-// goes through memory instead, the one that is there for the most steps, and all others are placed
-// again. No program that we have shows which tensor the vendor's compiler chooses: in those whose
-// tensors do not all fit, each of them is larger than L2. The choice is not revised: a
-// tensor stays in memory even if later ones make room for it.
+// All candidates are placed. Where extents do not fit, tensors go through memory instead, first those
+// that are in L2 for the most steps (see spillOverload), and all others are placed again. No program
+// that we have shows which tensors the vendor's compiler chooses: in those whose tensors do not all
+// fit, each of them is larger than L2. The choice is not revised: a tensor stays in memory even if
+// later ones make room for it.
 //
 // The choice is made with the smallest layouts; then residents for which there is room get rows
 // without bank conflicts for all their readers.
+//
+// Both loops end. Every spillOverload counts on less of L2 where extents do not fit, and after
+// manyRounds everywhere; six calls later it counts on none, so that no resident is left, and the tiles of
+// a step fit alone. After manyRounds, compactAt gives all residents the layouts with which they fitted
+// before.
 func (j *joiner) placeResidents() (kept map[access]*resident, shift []int) {
 	p := j.newPlacement()
 	p.arrange()
 	for bad := p.place(); len(bad) > 0; bad = p.place() {
-		if p.isExact() {
-			p.spillAt(bad[0])
-		} else {
-			p.spillOverload(bad)
-		}
+		p.spillOverload(bad)
 		p.arrange()
 	}
-	p.work = 0
+	p.rounds = 0
 	if p.avoidBankConflicts() {
 		p.arrange()
 		for bad := p.place(); len(bad) > 0; bad = p.place() {
@@ -47,14 +48,9 @@ func (j *joiner) placeResidents() (kept map[access]*resident, shift []int) {
 	return p.kept, shift
 }
 
-// Choosing one tensor at a time costs the square of the number of tensors. After exactWork extents
-// were placed, and for networks of more than exactExtents, placeResidents chooses several tensors
-// at a time. Published networks have up to 940 extents; all but one, in which 140 tensors go through
-// memory one after the other, need less than exactWork.
-const (
-	exactWork    = 1 << 17 // 0.1 to 0.4 s
-	exactExtents = 2048
-)
+// manyRounds is a number of calls of spillOverload or compactAt that networks do not need. Each call
+// costs time in proportion to the network, so this bounds the whole.
+const manyRounds = 16
 
 // A placement holds the state of placeResidents.
 type placement struct {
@@ -65,11 +61,10 @@ type placement struct {
 	arenas []place.Extent  // the tiles of each step
 	lows   []int           // their addresses if the step is lowered on its own
 	stale  []bool          // steps whose arena has changed
-	work   int             // extents placed so far
 	// crowded counts, for each step, how often an extent that is in use did not fit although L2 has
 	// as many bytes, see spillOverload. It is nil until the first call.
 	crowded []int
-	rounds  int // calls of spillOverload
+	rounds  int // calls of spillOverload, then of compactAt
 }
 
 // newPlacement returns a placement with all candidates. It places nothing yet.
@@ -105,21 +100,8 @@ func (p *placement) arrange() {
 	}
 }
 
-// isExact reports whether placeResidents still chooses one tensor at a time.
-func (p *placement) isExact() bool { return p.work <= exactWork && len(p.list) <= exactExtents }
-
-// place gives the extents their addresses and returns the ones that do not fit: the first of them if
-// one tensor at a time is chosen, and otherwise all.
-func (p *placement) place() []*place.Extent {
-	p.work += len(p.list)
-	if !p.isExact() {
-		return place.AllocateFitting(p.list, p.j.l2Bytes())
-	}
-	if bad := place.Allocate(p.list, p.j.l2Bytes()); bad != nil {
-		return []*place.Extent{bad}
-	}
-	return nil
-}
+// place gives the extents their addresses and returns the ones that do not fit.
+func (p *placement) place() []*place.Extent { return place.AllocateFitting(p.list, p.j.l2Bytes()) }
 
 // spill makes the residents for which out is true go through memory.
 func (p *placement) spill(out func(*resident) bool) {
@@ -135,26 +117,14 @@ func (p *placement) spill(out func(*resident) bool) {
 	})
 }
 
-// spillAt makes one of the tensors go through memory that are in L2 at the same time as bad: the
-// one with the longest lifetime, then the largest. There is one, because the tiles of a step fit
-// alone.
-func (p *placement) spillAt(bad *place.Extent) {
-	var first *resident
-	for _, r := range p.chosen {
-		if r.extent.Overlaps(bad) && (first == nil || compareStay(r.extent, first.extent) < 0) {
-			first = r
-		}
-	}
-	p.spill(func(r *resident) bool { return r == first })
-}
-
 // compareStay orders extents by the order in which their tensors give room to others.
 func compareStay(a, b *place.Extent) int {
 	return cmp.Or(cmp.Compare(b.Last-b.First, a.Last-a.First), cmp.Compare(b.Bytes, a.Bytes))
 }
 
 // spillOverload makes tensors go through memory, many at a time. It goes through the steps in order.
-// While more bytes are in use at a step than L2 has, it removes the tensor that spillAt would.
+// While more bytes are in use at a step than L2 has, it removes the tensor with the longest lifetime,
+// then the largest.
 //
 // Free bytes in pieces can still be too small for an extent. bad has the extents that do not fit:
 // spillOverload counts on fewer bytes at their steps, 1/64 of L2 less than it has and twice
@@ -224,7 +194,6 @@ func (p *placement) countCrowded(bad []*place.Extent) {
 		change[e.First]++
 		change[e.Last+1]--
 	}
-	const manyRounds = 16
 	for i, count := 0, 0; i < n; i++ {
 		if count += change[i]; count > 0 || p.rounds > manyRounds {
 			p.crowded[i]++
@@ -295,8 +264,9 @@ func (p *placement) avoidBankConflicts() bool {
 }
 
 // compactAt compacts the residents that are in L2 at the same time as an extent in bad. If none of
-// them becomes smaller, or after many calls, it compacts all residents.
+// them becomes smaller, or after manyRounds calls, it compacts all residents.
 func (p *placement) compactAt(bad []*place.Extent) {
+	p.rounds++
 	change := make([]int, len(p.arenas)+1)
 	for _, e := range bad {
 		change[e.First]++
@@ -314,7 +284,7 @@ func (p *placement) compactAt(bad []*place.Extent) {
 			smaller = true
 		}
 	}
-	if !smaller || !p.isExact() {
+	if !smaller || p.rounds > manyRounds {
 		for _, r := range p.chosen {
 			r.compactLayout()
 		}
