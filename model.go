@@ -360,7 +360,7 @@ func (e *MissingWeightsError) Error() string {
 	for _, name := range e.Files {
 		names = append(names, strconv.Quote(name))
 	}
-	return fmt.Sprintf("weights are missing: %s does not exist or was not read; only time, bytes and energy can be computed without them", strings.Join(names, ", "))
+	return fmt.Sprintf("weights are missing: %s not found or not read; only time, bytes and energy can be computed without them", strings.Join(names, ", "))
 }
 
 // CheckWeights returns a *[MissingWeightsError] if the model is a network that lacks weights which

@@ -140,6 +140,30 @@ func TestPackedConstants(t *testing.T) {
 	}
 }
 
+// Weights that a call computes from an input cannot be unpacked when the file is read. No file is
+// missing then, and the operation is the one that is not modelled.
+func TestPackedInput(t *testing.T) {
+	for _, op := range []string{
+		"constexpr_affine_dequantize(quantized_data = q, scale = fp16(0.5), axis = int32(0))",
+		"constexpr_lut_to_dense(indices = q, lut = tensor<fp16, [2]>([1, 2]))",
+		"constexpr_sparse_to_dense(nonzero_data = tensor<fp16, [1]>([1]), mask = q)",
+		"constexpr_blockwise_shift_scale(data = q, scale = tensor<fp16, [1, 1]>([1]))",
+		"constexpr_cast(source_val = q, output_dtype = string(\"fp16\"))",
+	} {
+		n, err := ReadMIL([]byte(`program(1.3) { func main<ios18>(tensor<fp16, [1, 2]> x, tensor<int8, [2, 2]> q) {
+			tensor<fp16, [2, 2]> w = `+op+`;
+			tensor<fp16, [1, 2]> y = linear(x = x, weight = w);
+		} -> (y); }`), Options{})
+		if err != nil {
+			t.Errorf("%s: %v", op, err)
+			continue
+		}
+		if first := n.Layers[0]; len(n.Absent) > 0 || first.Name != "w" || !strings.Contains(first.Reason, "computed") {
+			t.Errorf("%s: missing files %q, layer %s: %s", op, n.Absent, first.Name, first.Reason)
+		}
+	}
+}
+
 func TestCoreMLErrors(t *testing.T) {
 	head := "program(1.3)\n{ func main<ios18>(tensor<fp16, [1, 2]> x) {\n"
 	for _, tc := range []struct{ text, want string }{

@@ -14,9 +14,10 @@ import (
 type operation struct {
 	*reader
 	*mil.Operation
-	name  string
-	steps int
-	err   error
+	name    string
+	steps   int
+	missing string // a file that does not exist and holds elements of a packed argument
+	err     error
 }
 
 // inputName returns the name of the value of an argument. For a constant without a name, it adds a
@@ -55,13 +56,24 @@ func (x *operation) hasArgument(key string) bool { return len(x.Inputs[key]) > 0
 // constantTensor returns the constant argument with the given key. It returns nil if the argument
 // is absent, and records an error if it is not a constant.
 func (x *operation) constantTensor(key string) *onnx.Tensor {
-	if t := x.constants[x.inputName(key)]; t != nil && !t.External() {
-		return t
+	if t := x.constants[x.inputName(key)]; t != nil {
+		if !t.External() {
+			return t
+		}
+		x.recordMissingFile(t)
 	}
 	if x.hasArgument(key) && x.err == nil {
 		x.err = fmt.Errorf("argument %q is computed or in a missing file; want a constant", key)
 	}
 	return nil
+}
+
+// recordMissingFile records that the file with the elements of t does not exist. Of several it keeps the
+// least name, so that the result is the same each time.
+func (x *operation) recordMissingFile(t *onnx.Tensor) {
+	if x.missing == "" || t.File.Location < x.missing {
+		x.missing = t.File.Location
+	}
 }
 
 func (x *operation) intsArgument(key string) []int64 {

@@ -21,23 +21,16 @@ func (x *operation) setResultTensor(t *onnx.Tensor) {
 }
 
 // fillAbsentResult makes the operation's result a constant of the declared shape without values,
-// because the file that holds those of its operands does not exist. It clears an earlier error of
-// the operation.
+// because the file that holds those of its operands does not exist. If no file is missing, an operand
+// is not a constant: fillAbsentResult records an error, and changes nothing.
 func (x *operation) fillAbsentResult() {
-	x.err = nil
-	v := mil.Value{Type: x.Outputs[0].Type}
-	for name, w := range x.files { // the least name, so that the result is the same each time
-		if w == nil && (v.File == "" || name < v.File) {
-			v.File = name
+	if x.missing == "" {
+		if x.err == nil {
+			x.err = fmt.Errorf("an argument is computed or missing; want constants")
 		}
+		return
 	}
-	if v.File == "" { // no file is missing: an operand is not a constant
-		v.File = "absent"
-		x.files[v.File] = nil
-	}
-	if err := x.addConstant(x.Outputs[0].Name, v); err != nil {
-		x.err = err
-	}
+	x.err = x.addConstant(x.Outputs[0].Name, mil.Value{Type: x.Outputs[0].Type, File: x.missing})
 }
 
 // setConstantResult makes the operation's first result a constant with the elements v. p says how
@@ -65,7 +58,8 @@ func (x *operation) setConstantResultAt(i int, v []float64, p *graph.Packing) {
 }
 
 // readPackedValues returns the elements of the constant attribute or argument with the given key.
-// It returns nil if the operation lacks it, or if the elements are in a file that does not exist.
+// It returns nil if the operation lacks it, or if the elements are in a file that does not exist, which
+// it then records in x.missing.
 func (x *operation) readPackedValues(key string) []float64 {
 	var t *onnx.Tensor
 	if v, ok := x.Attributes[key]; ok {
@@ -80,7 +74,11 @@ func (x *operation) readPackedValues(key string) []float64 {
 	} else if x.hasArgument(key) {
 		t = x.constants[x.inputName(key)]
 	}
-	if t == nil || t.External() {
+	switch {
+	case t == nil:
+		return nil
+	case t.External():
+		x.recordMissingFile(t)
 		return nil
 	}
 	f, err := t.Numbers()

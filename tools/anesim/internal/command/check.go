@@ -309,7 +309,7 @@ func ignoreSIGPIPE() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 func (x *checkedModel) runModel(ctx context.Context, o anesim.Options) (*anesim.Result, error) {
 	res, err := x.model.Run(ctx, o)
 	if err != nil {
-		return nil, input.ModelError(x.model, err)
+		return nil, input.ModelError(x.model, x.name, err)
 	}
 	if faults := res.Report.Faults; len(faults) > 0 {
 		return nil, input.InFile(x.name, fmt.Errorf("device fault: %v", faults[0]))

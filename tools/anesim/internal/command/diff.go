@@ -91,11 +91,11 @@ func (f *diffFlags) readSide(c *cobra.Command, file string, files []string) (s s
 	ctx, stop := interrupt.Context()
 	defer stop()
 	if _, err := m.Programs(ctx, o); err != nil { // keeps their weights for the run
-		return s, input.ModelError(m, err)
+		return s, input.ModelError(m, file, err)
 	}
 	res, err := m.Run(ctx, o)
 	if err != nil {
-		return s, input.ModelError(m, err)
+		return s, input.ModelError(m, file, err)
 	}
 	if faults := res.Report.Faults; len(faults) > 0 {
 		return s, input.InFile(file, fmt.Errorf("device fault: %v", faults[0]))

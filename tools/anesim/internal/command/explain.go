@@ -103,7 +103,7 @@ func (f *explainFlags) run(c *cobra.Command, args []string) error {
 	defer stop()
 	doc, err := explain.Explain(ctx, m, o, how)
 	if err != nil {
-		return input.ModelError(m, err)
+		return input.ModelError(m, how.File, err)
 	}
 	if f.JSON {
 		return report.WriteDocument(c.OutOrStdout(), doc)

@@ -162,13 +162,13 @@ func lintModel(ctx context.Context, name string, m *anesim.Model) ([]jsonLintedP
 	if m.Kind() == anesim.KindProgram {
 		programs, err := m.Programs(ctx, anesim.Options{})
 		if err != nil {
-			return nil, input.ModelError(m, err)
+			return nil, input.ModelError(m, name, err)
 		}
 		return lintPrograms(name, programs, nil)
 	}
 	res, err := m.Run(ctx, anesim.Options{})
 	if err != nil {
-		return nil, input.ModelError(m, err)
+		return nil, input.ModelError(m, name, err)
 	}
 	return lintRunPrograms(name, res)
 }

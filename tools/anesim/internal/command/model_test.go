@@ -409,7 +409,7 @@ func TestMissingWeights(t *testing.T) {
 	} {
 		for _, net := range []string{file, packed} {
 			_, errs, code := invoke(strings.Fields(strings.NewReplacer("NET", net, "BASE", base).Replace(tt.line))...)
-			if code != tt.code || code != exitDone && !strings.Contains(errs, "weights are missing: \"") {
+			if code != tt.code || code != exitDone && !strings.Contains(errs, net+": weights are missing: \"") {
 				t.Errorf("%s of %s: exit %d: %s", tt.line, net, code, errs)
 			}
 		}

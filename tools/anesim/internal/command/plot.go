@@ -165,13 +165,13 @@ func (f *plotFlags) readReport(c *cobra.Command, file string) (*view.Report, err
 	}
 	ctx, stop := interrupt.Context()
 	defer stop()
-	return runModelForReport(ctx, m, o)
+	return runModelForReport(ctx, m, file, o)
 }
 
-func runModelForReport(ctx context.Context, m *anesim.Model, o anesim.Options) (*view.Report, error) {
+func runModelForReport(ctx context.Context, m *anesim.Model, file string, o anesim.Options) (*view.Report, error) {
 	res, err := m.Run(ctx, o)
 	if err != nil {
-		return nil, input.ModelError(m, err)
+		return nil, input.ModelError(m, file, err)
 	}
 	if m.Kind() == anesim.KindNetwork {
 		return view.FromNetwork(report.NewNetwork(res)), nil

@@ -180,7 +180,7 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 		if o.Each != nil {
 			rows.Flush()
 		}
-		return input.ModelError(m, err)
+		return input.ModelError(m, how.file, err)
 	}
 	if err := f.writeFiles(ctx, res, how); err != nil {
 		return err

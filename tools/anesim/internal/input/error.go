@@ -8,13 +8,18 @@ import (
 	"anesim"
 )
 
-// ModelError returns err with the name of the model m as a prefix. If m is a layer, it returns err
-// unchanged, because errors of a layer already name the operation.
-func ModelError(m *anesim.Model, err error) error {
+// ModelError returns err with the name of the file that the model m was read from as a prefix. A
+// network's own name says less: exporters write the same into many files. If m is a layer, ModelError
+// returns err unchanged, because errors of a layer already name the operation. If file is "" or "-", the
+// prefix is the model's name.
+func ModelError(m *anesim.Model, file string, err error) error {
 	if m.Kind() == anesim.KindLayer {
 		return err
 	}
-	return InFile(m.Name(), err)
+	if file == "" || file == "-" {
+		file = m.Name()
+	}
+	return InFile(file, err)
 }
 
 // InFile returns err with the name of a file as a prefix. If err is or wraps a *fs.PathError,
