@@ -413,6 +413,16 @@ func (o *Options) Memories() (m layer.Memories) {
 	return m
 }
 
+// target returns the target for which the options o lower the model. It is o.Target for a compiled
+// program: 0 means that the program says it. Many of the estimates of a lowered program are 0 and do
+// not tell.
+func (m *Model) target(o *Options) execycles.Target {
+	if m.kind == KindProgram {
+		return o.Target
+	}
+	return o.Target.Or(execycles.H13)
+}
+
 // lowerOrReuse returns the programs of the model for the options o. If the programs of the previous
 // call fit o, it returns them again. If sizes is true, the programs are only timed and need no
 // weights. Otherwise, the error is a *[MissingWeightsError] if the network lacks some.
@@ -427,10 +437,10 @@ func (m *Model) lowerOrReuse(ctx context.Context, o *Options, sizes bool) (*lowe
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if l := m.lowered; l != nil && l.seed == o.Seed && l.memories == o.Memories() && l.target == o.Target && (!l.sizes || sizes) && !l.given && !o.hasWeights() {
+	if l := m.lowered; l != nil && l.seed == o.Seed && l.memories == o.Memories() && l.target == m.target(o) && (!l.sizes || sizes) && !l.given && !o.hasWeights() {
 		return l, nil
 	}
-	low := &loweredModel{seed: o.Seed, memories: o.Memories(), target: o.Target, sizes: sizes, given: o.hasWeights()}
+	low := &loweredModel{seed: o.Seed, memories: o.Memories(), target: m.target(o), sizes: sizes, given: o.hasWeights()}
 	make := func() error { return m.lowerModel(ctx, low, o) }
 	var err error
 	if o.Cache != nil && !low.given {

@@ -46,6 +46,7 @@ func (m *Model) Run(ctx context.Context, o Options) (*Result, error) {
 			return nil, err
 		}
 	}
+	o.Target = m.target(&o)
 	low, err := m.lowerOrReuse(ctx, &o, !o.Values)
 	if err != nil {
 		return nil, err

@@ -87,6 +87,9 @@ func (s *Session) Load(ctx context.Context, m *Model) (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
+	if m.kind != KindProgram {
+		l.CompiledFor(m.target(&s.options))
+	}
 	for _, a := range states {
 		if err := l.Alias(a.Output, a.Input); err != nil {
 			l.Unload()

@@ -50,6 +50,44 @@ func TestTargetOfEstimates(t *testing.T) {
 	}
 }
 
+// The estimates of a layer are those that it stores, also where those that tell the targets apart are 0,
+// in a run and in a session.
+func TestTargetOfZeroEstimates(t *testing.T) {
+	m, err := anesim.Layer("softmax", "c=64", "h=8", "w=8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for target, want := range map[execycles.Target][]uint16{0: {0, 0, 0, 0, 0}, execycles.H13: {0, 0, 0, 0, 0}, execycles.H13G: {0, 0, 0, 2, 0}} {
+		o := anesim.Options{Target: target}
+		run, err := m.Run(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := anesim.NewSession(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := s.Load(t.Context(), m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		called, err := l.Call(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, res := range map[string]*anesim.Result{"run": run, "session": called} {
+			if res.Target() != target.Or(execycles.H13) {
+				t.Errorf("%s for %d: target %v", what, target, res.Target())
+			}
+			for i, d := range res.Report.Descriptors {
+				if d.Exe.Model != want[i] || d.Exe.Stored != want[i] {
+					t.Errorf("%s for %d: descriptor %d stores %d, model %d; want %d", what, target, i, d.Exe.Stored, d.Exe.Model, want[i])
+				}
+			}
+		}
+	}
+}
+
 // A banner names the target. A program that has none and stores no estimates has that of the chip.
 func TestTargetWithoutEstimates(t *testing.T) {
 	chip := hw.M1()

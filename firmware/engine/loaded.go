@@ -20,7 +20,7 @@ type Loaded struct {
 	span    addressRange
 	bytes   uint64
 	linked  map[bindings]*loader.Linked
-	target  execycles.Target // for which the program was compiled, 0 if that is not known
+	target  execycles.Target // for which the program was compiled, 0 if that is not known; see [Loaded.CompiledFor]
 
 	inputs  map[string][]float16.Float16 // values to write before the next call
 	written bool                         // every input has been written at least once
@@ -173,6 +173,11 @@ func portNames(ports func(func(*loader.Port) bool)) (names []string) {
 	}
 	return names
 }
+
+// CompiledFor says for which target the program was compiled. Estimates follow its rules unless the
+// session's options name another. Without CompiledFor, the target is that of the program's banner or
+// of its estimates, and is unknown if all of those are 0.
+func (l *Loaded) CompiledFor(t execycles.Target) { l.target = t }
 
 // linkProgram returns the program linked with its current buffers. It caches one result for each
 // set of buffers.
