@@ -1,11 +1,11 @@
 package anesimtest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -14,6 +14,7 @@ import (
 	"anesim"
 	"anesim/bench/check"
 	"anesim/bench/report"
+	"anesim/outfile"
 )
 
 var update = flag.Bool("anesim.update", false, "write the baselines of anesimtest.Check instead of comparing results with them")
@@ -41,10 +42,7 @@ func Check(t TB, file string, tolerance float64, models ...*anesim.Model) {
 // compares the checksums of the outputs, and fails the test if there are none to compare.
 func CheckOptions(t TB, file string, tolerance float64, o anesim.Options, models ...*anesim.Model) {
 	t.Helper()
-	if *update {
-		updating.Lock() // tests may share a file and run in parallel
-		defer updating.Unlock()
-	}
+	var entries []check.Entry // of an update
 	base, err := readBaseline(file)
 	if err != nil {
 		t.Fatalf("%v", err)
@@ -72,7 +70,7 @@ func CheckOptions(t TB, file string, tolerance float64, o anesim.Options, models
 			if line := e.WithoutValues(); line != "" {
 				fmt.Fprintf(os.Stderr, "%s: %s\n", m.Name(), line)
 			}
-			base.Set(e)
+			entries = append(entries, e)
 			continue
 		}
 		v := base.Check(&e, tolerance)
@@ -86,19 +84,32 @@ func CheckOptions(t TB, file string, tolerance float64, o anesim.Options, models
 		}
 	}
 	if *update {
-		var b bytes.Buffer
-		if err := base.Write(&b); err != nil {
-			t.Fatalf("%v", err)
-			return
-		}
-		if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {
+		if err := updateBaseline(file, entries); err != nil {
 			t.Fatalf("%v", err)
 		}
 	}
 }
 
-// updating guards the baselines that tests write.
+// updating guards the baselines that tests of this process write, on systems that cannot lock a
+// directory.
 var updating sync.Mutex
+
+// updateBaseline adds entries to the baseline in the named file. It reads the file again, since tests
+// that share it run in parallel, in this process and in others: go test runs packages at once.
+func updateBaseline(file string, entries []check.Entry) error {
+	updating.Lock()
+	defer updating.Unlock()
+	return outfile.Update(file, func(w io.Writer) error {
+		base, err := readBaseline(file)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			base.Set(e)
+		}
+		return base.Write(w)
+	})
+}
 
 // readBaseline reads the baseline in the named file. With -anesim.update, the file may be missing,
 // and keeps the entries of other tests.

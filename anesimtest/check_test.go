@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -103,6 +104,50 @@ func TestCheckUpdates(t *testing.T) {
 	anesimtest.CheckOptions(r, file, 0, anesim.Options{Values: true}, models[0])
 	if len(r.failed) != 1 || !strings.Contains(r.failed[0], "no checksums in the baseline") {
 		t.Errorf("values: %q", r.failed)
+	}
+}
+
+// Processes that update the same file at the same time, such as tests of several packages, lose no
+// entry. Each process runs this test with its own layer in the environment.
+func TestUpdatesOfProcesses(t *testing.T) {
+	const layer, baseline = "ANESIMTEST_LAYER", "ANESIMTEST_BASELINE"
+	if keys := os.Getenv(layer); keys != "" {
+		m, err := anesim.Layer("relu", keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		anesimtest.Check(t, os.Getenv(baseline), 0, m)
+		return
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Skipf("no program to start: %v", err)
+	}
+	file := filepath.Join(t.TempDir(), "cost.json")
+	var models []*anesim.Model
+	var started []*exec.Cmd
+	for n := 1; n <= 12; n++ {
+		keys := fmt.Sprintf("c=%d", n)
+		m, err := anesim.Layer("relu", keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		models = append(models, m)
+		c := exec.Command(self, "-test.run=^TestUpdatesOfProcesses$", "-anesim.update")
+		c.Env = append(os.Environ(), layer+"="+keys, baseline+"="+file)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		started = append(started, c)
+	}
+	for _, c := range started {
+		if err := c.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	anesimtest.Check(t, file, 0, models...)
+	if list, err := os.ReadDir(filepath.Dir(file)); err != nil || len(list) != 1 {
+		t.Errorf("%v, %v: want the baseline alone", list, err)
 	}
 }
 

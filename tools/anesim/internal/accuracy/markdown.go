@@ -7,7 +7,7 @@ import (
 
 	"anesim/bench"
 	"anesim/hw"
-	"anesim/tools/anesim/internal/outfile"
+	"anesim/outfile"
 )
 
 // A pageTable is a table of text cells for a page or for Markdown.

@@ -8,9 +8,9 @@ import (
 
 	"anesim/bench/measured"
 	"anesim/hw"
+	"anesim/outfile"
 	"anesim/tools/anesim/internal/accuracy"
 	"anesim/tools/anesim/internal/input"
-	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/page"
 	"anesim/tools/anesim/internal/usage"
 )

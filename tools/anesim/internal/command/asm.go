@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim/bench/report"
+	"anesim/outfile"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
-	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/usage"
 )
 

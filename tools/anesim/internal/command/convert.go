@@ -13,8 +13,8 @@ import (
 	"anesim/loader"
 	"anesim/loader/asm"
 	"anesim/loader/e5"
+	"anesim/outfile"
 	"anesim/tools/anesim/internal/input"
-	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/usage"
 )
 

@@ -14,10 +14,10 @@ import (
 	"anesim/firmware/engine"
 	"anesim/firmware/machine"
 	"anesim/firmware/traffic"
+	"anesim/outfile"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/interrupt"
-	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/usage"
 )

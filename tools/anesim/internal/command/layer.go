@@ -6,10 +6,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/outfile"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/interrupt"
-	"anesim/tools/anesim/internal/outfile"
 )
 
 // layerFlags holds the flags of layer.

@@ -14,9 +14,9 @@ import (
 	"anesim/loader"
 	"anesim/loader/params"
 	"anesim/loader/patch"
+	"anesim/outfile"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
-	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/usage"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"anesim/bench/check"
 	"anesim/bench/report"
-	"anesim/tools/anesim/internal/outfile"
+	"anesim/outfile"
 	"anesim/tools/anesim/internal/usage"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"anesim"
 	"anesim/bench/report"
-	"anesim/tools/anesim/internal/outfile"
+	"anesim/outfile"
 )
 
 // profilesHelp is the help text of --pprof and --trace.

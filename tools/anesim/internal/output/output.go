@@ -14,8 +14,8 @@ import (
 
 	"anesim"
 	"anesim/bench/report"
+	"anesim/outfile"
 	"anesim/tools/anesim/internal/npy"
-	"anesim/tools/anesim/internal/outfile"
 )
 
 // Files holds the paths of the files for the outputs of a run, by the names of their ports.

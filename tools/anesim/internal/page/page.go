@@ -12,7 +12,7 @@ import (
 
 	"anesim/bench/explain"
 	"anesim/bench/report"
-	"anesim/tools/anesim/internal/outfile"
+	"anesim/outfile"
 	"anesim/tools/anesim/internal/picture"
 	"anesim/tools/anesim/internal/view"
 )

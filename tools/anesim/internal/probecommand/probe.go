@@ -14,10 +14,10 @@ import (
 	"anesim"
 	"anesim/bench/probe"
 	"anesim/bench/report"
+	"anesim/outfile"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/interrupt"
-	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/usage"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"anesim/bench/report"
 	"anesim/bench/sweep"
+	"anesim/outfile"
 	"anesim/tools/anesim/internal/flags"
-	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/usage"
 )

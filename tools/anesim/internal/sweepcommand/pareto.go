@@ -9,8 +9,8 @@ import (
 
 	"anesim"
 	"anesim/bench/sweep"
+	"anesim/outfile"
 	"anesim/tools/anesim/internal/flags"
-	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/picture"
 	"anesim/tools/anesim/internal/usage"
 	"anesim/tools/anesim/internal/view"

@@ -7,8 +7,8 @@ import (
 	"anesim"
 	"anesim/bench/report"
 	"anesim/bench/sweep"
+	"anesim/outfile"
 	"anesim/tools/anesim/internal/interrupt"
-	"anesim/tools/anesim/internal/outfile"
 )
 
 // maxProfiled is the most points of a profile or a trace, whose results are all kept in memory.
