@@ -15,27 +15,15 @@ import (
 func (n *nodeReader) readConditional() error {
 	c, err := n.AnyInput(0)
 	if err != nil {
-		return errors.New(n.explainUndecided())
+		return errors.New(n.explainUndecided("condition", n.In[0]))
 	}
 	if graph.Elements(c.Dims) != 1 {
 		return fmt.Errorf("condition has shape %v; want one element", c.Dims)
 	}
 	if why := n.computeBothBranches(c); why != nil {
-		return fmt.Errorf("%s; cannot compute both branches: %v", n.explainUndecided(), why)
+		return fmt.Errorf("%s; cannot compute both branches: %v", n.explainUndecided("condition", n.In[0]), why)
 	}
 	return nil
-}
-
-// explainUndecided returns a text that says why the condition of an If node is not known while
-// the file is read. If a value for an integer input may decide the condition, the text names the
-// flag that sets it.
-func (n *nodeReader) explainUndecided() string {
-	for _, in := range n.Inputs() {
-		if in.Shape.Elements() == 1 && in.Type != "" && in.Type[0] != 'f' {
-			return fmt.Sprintf("condition is computed; a value of input %q may decide it: --dim %[1]s=VALUE", in.Name)
-		}
-	}
-	return "condition is computed, not a constant; the host decides"
 }
 
 // computeBothBranches adds the layers of both branches. Each result of the If node is c times the

@@ -128,7 +128,7 @@ func newBinder(sizes map[string]int, inputs ...graph.Port) *binder {
 // integerInput returns the value that the user gave for input v. The result is false if v is not a
 // single integer, or if the user gave no value.
 func (b *binder) integerInput(v graph.Port) (int, bool) {
-	if len(v.Dims) > 0 || v.Type.IsFloat() || v.Type.Width() == 0 {
+	if !isSingleInteger(v) {
 		return 0, false
 	}
 	n, ok := b.sizes[v.Name]
@@ -184,38 +184,6 @@ func countOpenAxes(v graph.Port) (n int) {
 		}
 	}
 	return n
-}
-
-// findConditionInputs returns the inputs of m on which the conditions of its If nodes depend. It
-// returns only inputs that are a single integer and have no value in sizes.
-func findConditionInputs(m *graph.Model, sizes map[string]int) (names []string) {
-	made := map[*graph.Value]*graph.Node{}
-	var open []*graph.Value
-	for _, n := range m.Nodes {
-		for _, out := range n.Out {
-			made[out] = n
-		}
-		if n.Op == "If" && len(n.In) > 0 {
-			open = append(open, n.In[0])
-		}
-	}
-	seen := map[*graph.Value]bool{}
-	for len(open) > 0 {
-		v := open[len(open)-1]
-		if open = open[:len(open)-1]; seen[v] {
-			continue
-		}
-		if seen[v] = true; made[v] != nil {
-			open = append(open, made[v].In...)
-		}
-	}
-	for _, in := range m.Inputs {
-		_, given := sizes[in.Name]
-		if v := m.Values[in.Name]; v != nil && seen[v] && !given && len(in.Dims) == 0 && !in.Type.IsFloat() && in.Type.Width() > 0 {
-			names = append(names, in.Name)
-		}
-	}
-	return names
 }
 
 func (b *binder) checkNames() error {

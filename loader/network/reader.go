@@ -23,7 +23,7 @@ const (
 // and then turns each into layers. notes are remarks about the file for the user.
 func readGraph(m *graph.Model, size int, notes []string, o Options) (*list.Network, error) {
 	budget := &graph.Budget{Bytes: min(foldedBytes*size+16<<20, maxFolded)}
-	r := &composer{Builder: list.NewBuilder(), reading: &reading{Shared: choose.NewShared(budget, size), values: m.Values}}
+	r := &composer{Builder: list.NewBuilder(), reading: &reading{Shared: choose.NewShared(budget, size), values: m.Values, model: m}}
 	r.Tables = o.Tables
 	r.Net.Name = m.Name
 	for _, note := range notes {
@@ -74,6 +74,7 @@ type composer struct {
 type reading struct {
 	*choose.Shared
 	values map[string]*graph.Value // tensors of the file and of expansions
+	model  *graph.Model
 }
 
 // findOrAddValue returns the tensor with the given name. If the file does not mention the name,

@@ -49,15 +49,19 @@ func Refer(name, from string, kind int) Message {
 
 // Input returns a graph input for [Model], with element type float32 and shape dims. A dimension of
 // 0 gets the name "batch" instead of a size.
-func Input(name string, dims ...int) Message { return newValueInfo(11, name, dims) }
+func Input(name string, dims ...int) Message { return newValueInfo(11, name, 1, dims) }
+
+// InputOf returns an input of shape dims whose element type has the number elem, as a part of a graph
+// for [Model].
+func InputOf(elem int, name string, dims ...int) Message { return newValueInfo(11, name, elem, dims) }
 
 // Output returns a graph output for [Model]: the named tensor, without a stated shape.
-func Output(name string) Message { return newValueInfo(12, name, nil) }
+func Output(name string) Message { return newValueInfo(12, name, 1, nil) }
 
 // Shape returns a part of a graph for [Model] that states the shape of a tensor between nodes.
-func Shape(name string, dims ...int) Message { return newValueInfo(13, name, dims) }
+func Shape(name string, dims ...int) Message { return newValueInfo(13, name, 1, dims) }
 
-func newValueInfo(num protowire.Number, name string, dims []int) Message {
+func newValueInfo(num protowire.Number, name string, elem int, dims []int) Message {
 	var shape Message
 	for _, d := range dims {
 		if d == 0 {
@@ -66,7 +70,7 @@ func newValueInfo(num protowire.Number, name string, dims []int) Message {
 		}
 		shape = shape.Bytes(1, Message{}.Int(1, d))
 	}
-	tensor := Message{}.Int(1, 1).Bytes(2, shape)
+	tensor := Message{}.Int(1, elem).Bytes(2, shape)
 	return Message{}.Bytes(num, Message{}.Text(1, name).Bytes(2, Message{}.Bytes(1, tensor)))
 }
 
