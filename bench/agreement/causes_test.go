@@ -220,28 +220,36 @@ func compareFile(t *testing.T, file []byte) {
 // TestSharedGraphs compares graphs with the values of onnxruntime, if they are available.
 func TestSharedGraphs(t *testing.T) {
 	for _, file := range material.Files(t, "graphs/*/net.onnx") {
-		dir := filepath.Dir(file)
-		t.Run(filepath.Base(dir), func(t *testing.T) {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			n, err := Read(data, readArrays(t, dir, "in_"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for name, ref := range readArrays(t, dir, "ref_") {
-				n.Exact[name] = ref
-			}
-			results, err := Run(data, n.Inputs, false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if what := n.Compare(results); what != "" {
+		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
+			if what := compareSharedGraph(t, file); what != "" {
 				t.Error(what)
 			}
 		})
 	}
+}
+
+// compareSharedGraph runs the ONNX file at path on the engine with the inputs beside it, and compares
+// the outputs with the values of onnxruntime beside it. It returns what differs, or why the outputs
+// cannot be computed, or "".
+func compareSharedGraph(t *testing.T, path string) string {
+	t.Helper()
+	dir := filepath.Dir(path)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := Read(data, readArrays(t, dir, "in_"))
+	if err != nil {
+		return err.Error()
+	}
+	for name, ref := range readArrays(t, dir, "ref_") {
+		n.Exact[name] = ref
+	}
+	results, err := Run(data, n.Inputs, false)
+	if err != nil {
+		return err.Error()
+	}
+	return n.Compare(results)
 }
 
 // readArrays reads the .npy files in dir whose names begin with prefix. The keys of the result are

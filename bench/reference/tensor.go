@@ -324,9 +324,9 @@ func wrapInteger(t onnx.DataType, v float64) float64 {
 
 // integerRange returns the smallest and largest value of an integer type.
 func integerRange(t onnx.DataType) (low, high float64) {
-	span := math.Ldexp(1, 8*t.Width())
+	span := math.Ldexp(1, t.Bits())
 	switch t {
-	case onnx.Int8, onnx.Int16, onnx.Int32, onnx.Int64:
+	case onnx.Int2, onnx.Int4, onnx.Int8, onnx.Int16, onnx.Int32, onnx.Int64:
 		return -span / 2, span/2 - 1
 	case onnx.Bool:
 		return 0, 1

@@ -265,8 +265,8 @@ func halfRange(t graph.Type) (low, high float64) {
 		return 0, 255
 	case graph.Int8:
 		return -128, 127
-	case graph.Int16:
-		return -32768, 32767
+	case graph.Int16, graph.Int4, graph.Uint4, graph.Int2, graph.Uint2:
+		return t.Range()
 	case graph.Uint16, graph.Uint32, graph.Uint64:
 		return 0, most
 	}

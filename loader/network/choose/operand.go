@@ -392,11 +392,11 @@ func (n *Chooser) applyConstantOperand(op layer.Op, x Operand, c *graph.Const) (
 	return n.addListLayer(l, out, x)
 }
 
-// acceptsNarrowType reports whether the engine can compute the node's operator on 8-bit integers of
-// type t. Such operators only move or compare elements, and fp16 represents them exactly. Integer
-// arithmetic would wrap, which the engine's does not.
+// acceptsNarrowType reports whether the engine can compute the node's operator on integers of type t,
+// which has at most 8 bits. Such operators only move or compare elements, and fp16 represents them
+// exactly. Integer arithmetic would wrap, which the engine's does not.
 func (n *Chooser) acceptsNarrowType(t graph.Type) bool {
-	return ops.Of(n.Op).Has(ops.Narrow) && (t == graph.Uint8 || t == graph.Int8)
+	return ops.Of(n.Op).Has(ops.Narrow) && t != graph.Bool && !t.IsFloat() && t.Bits() > 0 && t.Bits() <= 8
 }
 
 // ShapeOf returns the shape N, C, H, W in which the engine stores a tensor with the given

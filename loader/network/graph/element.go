@@ -36,6 +36,11 @@ func Rounded(elem Type, v float64) float64 {
 		return float64(int32(i))
 	case Uint32:
 		return float64(uint32(i))
+	case Uint4, Uint2:
+		return float64(i & (1<<elem.Bits() - 1))
+	case Int4, Int2:
+		unused := 64 - elem.Bits()
+		return float64(i << unused >> unused)
 	}
 	return math.Trunc(v)
 }

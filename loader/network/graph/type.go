@@ -28,16 +28,21 @@ const (
 	Uint32   Type = 12
 	Uint64   Type = 13
 	BFloat16 Type = 16
+	Uint4    Type = 21
+	Int4     Type = 22
+	Uint2    Type = 25
+	Int2     Type = 26
 )
 
-// types holds the names and widths of the supported types.
+// types holds the names of the supported types, and the sizes of their elements in bits.
 var types = map[Type]struct {
-	name  string
-	width int
+	name string
+	bits int
 }{
-	Float: {"float32", 4}, Uint8: {"uint8", 1}, Int8: {"int8", 1}, Uint16: {"uint16", 2}, Int16: {"int16", 2},
-	Int32: {"int32", 4}, Int64: {"int64", 8}, String: {"string", 0}, Bool: {"bool", 1}, Float16: {"float16", 2},
-	Double: {"float64", 8}, Uint32: {"uint32", 4}, Uint64: {"uint64", 8}, BFloat16: {"bfloat16", 2},
+	Float: {"float32", 32}, Uint8: {"uint8", 8}, Int8: {"int8", 8}, Uint16: {"uint16", 16}, Int16: {"int16", 16},
+	Int32: {"int32", 32}, Int64: {"int64", 64}, String: {"string", 0}, Bool: {"bool", 8}, Float16: {"float16", 16},
+	Double: {"float64", 64}, Uint32: {"uint32", 32}, Uint64: {"uint64", 64}, BFloat16: {"bfloat16", 16},
+	Uint4: {"uint4", 4}, Int4: {"int4", 4}, Uint2: {"uint2", 2}, Int2: {"int2", 2},
 }
 
 // String returns the name of the type in numpy, such as "float32", or a text such as "type 17" for
@@ -49,8 +54,30 @@ func (t Type) String() string {
 	return "type " + strconv.FormatInt(int64(t), 10)
 }
 
-// Width returns the size of an element in bytes. It returns 0 for strings and for unknown types.
-func (t Type) Width() int { return types[t].width }
+// Bits returns the size of an element in bits as files pack it. It returns 0 for strings and for
+// unknown types.
+func (t Type) Bits() int { return types[t].bits }
+
+// Width returns the size in bytes of an element that is stored alone: 1 for types of fewer than 8
+// bits. It returns 0 for strings and for unknown types.
+func (t Type) Width() int { return (t.Bits() + 7) / 8 }
+
+// IsSigned reports whether t is an integer type with negative numbers.
+func (t Type) IsSigned() bool {
+	return t == Int2 || t == Int4 || t == Int8 || t == Int16 || t == Int32 || t == Int64
+}
+
+// Range returns the smallest and the largest number of the integer type t.
+func (t Type) Range() (low, high float64) {
+	switch span := math.Ldexp(1, t.Bits()); {
+	case t == Bool:
+		return 0, 1
+	case t.IsSigned():
+		return -span / 2, span/2 - 1
+	default:
+		return 0, span - 1
+	}
+}
 
 // IsFloat reports whether t is one of the four floating-point types.
 func (t Type) IsFloat() bool {

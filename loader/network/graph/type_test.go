@@ -29,6 +29,10 @@ func TestTypes(t *testing.T) {
 		{Int32, "int32", false, 1 << 31, -1 << 31, []byte{1, 0, 0, 0}},
 		{Uint32, "uint32", false, -1, 1<<32 - 1, []byte{1, 0, 0, 0}},
 		{Int64, "int64", false, -2.5, -2, []byte{1, 0, 0, 0, 0, 0, 0, 0}},
+		{Int4, "int4", false, 9.5, -7, []byte{1}},
+		{Uint4, "uint4", false, -1, 15, []byte{1}},
+		{Int2, "int2", false, 2, -2, []byte{1}},
+		{Uint2, "uint2", false, 7, 3, []byte{1}},
 	} {
 		if c.elem.String() != c.name || c.elem.IsFloat() != c.float || c.elem.Width() != len(c.encoded) {
 			t.Errorf("%s has %d bytes, a fraction: %t; want %s, %d and %t", c.elem, c.elem.Width(), c.elem.IsFloat(), c.name, len(c.encoded), c.float)

@@ -28,14 +28,14 @@ func (t *Tensor) forEachChunk(visit func(first int, b []byte)) error {
 		return nil
 	}
 	const most = 64 << 10 // a multiple of every element width
-	s, w := t.source, int64(t.Type.Width())
+	s, bits := t.source, int64(t.Type.Bits())
 	b := make([]byte, min(most, s.bytes))
 	for at := int64(0); at < s.bytes; at += most {
 		b = b[:min(most, s.bytes-at)]
 		if _, err := s.r.ReadAt(b, s.at+at); err != nil {
 			return t.errorf("reading values at byte %#x: %v", s.at+at, err)
 		}
-		visit(int(at/w), b)
+		visit(int(at*8/bits), b)
 	}
 	return nil
 }

@@ -32,6 +32,10 @@ const (
 	Uint32   = graph.Uint32
 	Uint64   = graph.Uint64
 	BFloat16 = graph.BFloat16
+	Uint4    = graph.Uint4
+	Int4     = graph.Int4
+	Uint2    = graph.Uint2
+	Int2     = graph.Int2
 )
 
 // A Tensor is a constant of a model. Its values are in the model's file, in another file, or in
@@ -78,9 +82,18 @@ func NewTensor(name string, t DataType, dims []int64, raw []byte) *Tensor {
 // in little-endian order.
 func (t *Tensor) Attach(raw []byte) { t.raw, t.source, t.File = raw, nil, nil }
 
-// Bytes returns the size in bytes of the elements of t at the full width of its type. It returns 0
-// for types without a width, such as strings.
-func (t *Tensor) Bytes() int64 { return int64(t.Elements()) * int64(t.Type.Width()) }
+// Bytes returns the size in bytes of the elements of t at the full width of its type. Elements of 4
+// or 2 bits share bytes. Bytes returns 0 for types without a width, such as strings.
+func (t *Tensor) Bytes() int64 { return (int64(t.Elements())*int64(t.Type.Bits()) + 7) / 8 }
+
+// varintsOf returns the number of varints that hold n elements of type t: one for each element, or
+// for each byte of elements that share bytes.
+func varintsOf(t DataType, n int) int {
+	if bits := t.Bits(); bits < 8 {
+		return (n*bits + 7) / 8
+	}
+	return n
+}
 
 // ReadTensor reads a tensor from the content of a file that holds a single TensorProto message,
 // such as a file of ONNX's test data. The error is a *[FormatError].
@@ -235,21 +248,21 @@ func (t *Tensor) External() bool { return t.File != nil }
 // CheckValues returns an error if the values of t cannot be read: if they are in a file that was
 // not opened, if their type is not supported, or if their number does not match the shape.
 func (t *Tensor) CheckValues() error {
-	n, w := t.Elements(), t.Type.Width()
+	bytes, varints := t.Bytes(), varintsOf(t.Type, t.Elements())
 	switch {
-	case w == 0:
+	case t.Type.Width() == 0:
 		return t.errorf("unsupported element type %v", t.Type)
 	case t.External():
 		return t.errorf("values are in an external file that was not read")
 	case t.source != nil:
-		if t.source.bytes == int64(n*w) {
+		if t.source.bytes == bytes {
 			return nil
 		}
-		return t.errorf("tensor has %d bytes; want %d for %v elements of shape %v", t.source.bytes, n*w, t.Type, t.Dims)
-	case len(t.raw) == n*w, len(t.raw) == 0 && t.count == n:
+		return t.errorf("tensor has %d bytes; want %d for %v elements of shape %v", t.source.bytes, bytes, t.Type, t.Dims)
+	case int64(len(t.raw)) == bytes, len(t.raw) == 0 && t.count == varints:
 		return nil
 	}
-	return t.errorf("%d raw bytes and %d integers do not match shape %v; want %d bytes or %d integers", len(t.raw), t.count, t.Dims, n*w, n)
+	return t.errorf("%d raw bytes and %d integers do not match shape %v; want %d bytes or %d integers", len(t.raw), t.count, t.Dims, bytes, varints)
 }
 
 // Each calls set with the index and the value of every element of t, in row-major order. It returns
@@ -262,21 +275,40 @@ func (t *Tensor) Each(set func(i int, v float64)) error {
 	if len(t.raw) > 0 || n == 0 || t.source != nil {
 		w := t.Type.Width()
 		return t.forEachChunk(func(first int, b []byte) {
+			if t.Type.Bits() < 8 {
+				unpackElements(t.Type, b, first, n, set)
+				return
+			}
 			for i := range len(b) / w {
 				set(first+i, decodeElement(t.Type, b[i*w:]))
 			}
 		})
 	}
 	rest := t.varints
-	for i := range n {
+	for i := range varintsOf(t.Type, n) {
 		v, k := protowire.ConsumeVarint(rest)
 		if k < 0 {
 			return t.errorf("reading integer %d: %v", i, wire.Reason(k))
 		}
 		rest = rest[k:]
+		if bits := t.Type.Bits(); bits < 8 {
+			unpackElements(t.Type, []byte{byte(v)}, i*(8/bits), n, set)
+			continue
+		}
 		set(i, decodeVarint(t.Type, v))
 	}
 	return nil
+}
+
+// unpackElements calls set for each element of type t, which has fewer than 8 bits, in the bytes b.
+// The lowest bits of a byte hold its first element. first is the index of the first element of b.
+// Elements from n on do not exist: they fill the last byte.
+func unpackElements(t DataType, b []byte, first, n int, set func(i int, v float64)) {
+	bits := t.Bits()
+	each := 8 / bits
+	for i := range min(each*len(b), n-first) {
+		set(first+i, graph.Rounded(t, float64(b[i/each]>>(i%each*bits))))
+	}
 }
 
 // decodeElement returns the element of type t that the first bytes of b hold in little-endian

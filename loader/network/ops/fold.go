@@ -188,11 +188,9 @@ func foldDequantizeLinear(n *graph.Node, res []graph.Result) ([]*graph.Const, er
 	if err != nil {
 		return nil, err
 	}
-	zero := make([]float64, len(s))
-	if z := n.Const(2); z != nil {
-		if zero, err = z.Values(); err != nil {
-			return nil, err
-		}
+	zero, err := readZeroPoints(n, len(s))
+	if err != nil {
+		return nil, err
 	}
 	each, extent := c.Elements(), 1
 	if len(s) > 1 {

@@ -3,17 +3,21 @@ package ops
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"anesim/loader/network/graph"
 )
 
-// readZeroPoints returns the zero points in the node's third input or, without that input, as many
-// zeros as there are scales.
+// readZeroPoints returns the zero points in the node's third input, one for each of the given
+// number of scales. A single zero point belongs to all scales, and a missing one is 0.
 func readZeroPoints(n *graph.Node, scales int) ([]float64, error) {
 	if !n.Given(2) {
 		return make([]float64, scales), nil
 	}
 	zero, _, err := readConstantOperand(n, 2)
+	if len(zero) == 1 {
+		zero = slices.Repeat(zero, scales)
+	}
 	return zero, err
 }
 
@@ -37,15 +41,8 @@ func foldQuantizeLinear(n *graph.Node, res []graph.Result) ([]*graph.Const, erro
 		return nil, err
 	}
 	low, high := math.Inf(-1), math.Inf(1)
-	switch res[0].Type {
-	case graph.Uint8:
-		low, high = 0, 255
-	case graph.Int8:
-		low, high = -128, 127
-	case graph.Uint16:
-		low, high = 0, 65535
-	case graph.Int16:
-		low, high = -32768, 32767
+	if t := res[0].Type; !t.IsFloat() && t.Bits() > 0 && t.Bits() <= 16 {
+		low, high = t.Range()
 	}
 	out := make([]float64, len(v))
 	for i, x := range v {

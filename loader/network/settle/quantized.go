@@ -10,7 +10,7 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// Quantized tensors are 8-bit integers, which fp16 holds exactly. A quantized tensor is rounded
+// Quantized tensors are integers of at most 8 bits, which fp16 holds exactly. A quantized tensor is rounded
 // and clamped as the file says. Its readers subtract the zero point and multiply by the scale.
 // Integers of more bits are left to the host.
 
@@ -44,6 +44,9 @@ func (e *expansion) readQuantization(scale, zero, rank int) (s quantization, err
 		if s.zero, err = z.Values(); err != nil {
 			return s, err
 		}
+		if len(s.zero) == 1 { // it belongs to all scales
+			s.zero = slices.Repeat(s.zero, len(s.scale))
+		}
 	}
 	if len(s.zero) != len(s.scale) || len(s.scale) == 0 {
 		return s, fmt.Errorf("%d scales and %d zero points; want equal numbers, at least 1", len(s.scale), len(s.zero))
@@ -68,16 +71,15 @@ func (e *expansion) inputQuantization(i int) (quantization, error) {
 	return e.readQuantization(i+1, i+2, len(d))
 }
 
-// integerRange returns the smallest and the largest integer of type t. exact reports whether t is
-// Int8 or Uint8, whose integers fp16 represents exactly; for any other type, all results are zero.
+// integerRange returns the smallest and the largest integer of type t. exact reports whether t is an
+// integer type of at most 8 bits, which fp16 represents exactly; for any other type, all results are
+// zero.
 func integerRange(t graph.Type) (low, high float64, exact bool) {
-	switch t {
-	case graph.Uint8:
-		return 0, 255, true
-	case graph.Int8:
-		return -128, 127, true
+	if t.IsFloat() || t == graph.Bool || t.Bits() == 0 || t.Bits() > 8 {
+		return 0, 0, false
 	}
-	return 0, 0, false
+	low, high = t.Range()
+	return low, high, true
 }
 
 // newAxisConstant returns a float32 constant that broadcasts to a tensor with rank axes. If all
@@ -100,7 +102,7 @@ func (e *expansion) newAxisConstant(v []float64, axis, rank int) *graph.Value {
 func (e *expansion) emitQuantization(out, x *graph.Value, s quantization) error {
 	low, high, exact := integerRange(s.elem)
 	if !exact {
-		return fmt.Errorf("unsupported type %v; want int8 or uint8", s.elem)
+		return fmt.Errorf("unsupported type %v; want an integer type of at most 8 bits", s.elem)
 	}
 	rank := len(x.Dims)
 	by := make([]float64, len(s.scale))
@@ -148,7 +150,7 @@ func expandDequantizeLinear(e *expansion) error {
 		return err
 	}
 	if _, _, exact := integerRange(e.Type(0)); !exact && e.Const(0) == nil {
-		return fmt.Errorf("unsupported type %v; want int8 or uint8", e.Type(0))
+		return fmt.Errorf("unsupported type %v; want an integer type of at most 8 bits", e.Type(0))
 	}
 	_, err = e.emitDequantization(e.outputTensor(0), e.inputTensor(0), s)
 	return err

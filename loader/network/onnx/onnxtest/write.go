@@ -116,6 +116,20 @@ func Whole(name string, elem, width int, dims []int, values ...int) Message {
 	return Message{}.Bytes(5, t.Bytes(9, raw))
 }
 
+// Nibbles returns a constant of shape dims whose elements have 4 bits, as a part of a graph for
+// [Model]. elem is 22 for int4 and 21 for uint4.
+func Nibbles(name string, elem int, dims []int, values ...int) Message {
+	t := Message{}.Int(2, elem).Text(8, name)
+	for _, d := range dims {
+		t = t.Int(1, d)
+	}
+	raw := make([]byte, (len(values)+1)/2)
+	for i, v := range values {
+		raw[i/2] |= byte(v&15) << (i % 2 * 4)
+	}
+	return Message{}.Bytes(5, t.Bytes(9, raw))
+}
+
 // Node returns a node that applies operator op to inputs, as a part of a graph for [Model]. The
 // node and its only output are both called name.
 func Node(op, name string, inputs []string, attributes ...Message) Message {
