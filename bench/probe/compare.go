@@ -60,7 +60,7 @@ type Answer struct {
 	// the same number.
 	RelativeError float64 `json:"relative_error,omitempty"`
 	PrintedBy     string  `json:"printed_by,omitempty"`
-	Device        string  `json:"device,omitempty"` // of a layer that Core ML did not give to the engine
+	Device        string  `json:"device,omitempty"` // of the first layer that Core ML did not give to the engine
 }
 
 // A Fit names another rule, and counts the results that it gives.
@@ -189,12 +189,11 @@ func (x *comparison) answer(r *rule) Answer {
 	a := Answer{Rule: r.name, Statement: r.statement}
 	var asked []*question
 	for _, name := range r.questions {
-		device := x.results.Devices[name]
 		switch _, ok := x.results.Outputs[name]; {
 		case !ok:
 			a.Verdict = Missing
-		case device != "" && device != engineDevice:
-			a.Device = device
+		case x.ranElsewhere(name):
+			a.Device = cmp.Or(a.Device, x.results.Devices[name])
 		default:
 			asked = append(asked, x.questions[name])
 		}
@@ -238,6 +237,8 @@ func (x *comparison) answer(r *rule) Answer {
 	}
 	x.compareErrors(r, &a)
 	switch {
+	case a.Of == 0 && a.Device != "": // of the outputs of the engine, no result decides the rule
+		a.Verdict = Elsewhere
 	case fits && fit.processor && x.results.Devices[asked[0].name] == "":
 		a.Verdict = Elsewhere
 	case r.open:
@@ -250,6 +251,12 @@ func (x *comparison) answer(r *rule) Answer {
 		a.Verdict = Differs
 	}
 	return a
+}
+
+// ranElsewhere reports whether Core ML gave the layer of an output to a processor or GPU.
+func (x *comparison) ranElsewhere(name string) bool {
+	device := x.results.Devices[name]
+	return device != "" && device != engineDevice
 }
 
 // items returns the results of a question that decide rule r, in order.
@@ -359,6 +366,9 @@ func (x *comparison) explains(a alternative) bool {
 		found, ok := x.results.Outputs[name]
 		if !ok {
 			return false
+		}
+		if x.ranElsewhere(name) {
+			continue // its results follow the rules of another device
 		}
 		q := x.questions[name]
 		for i, v := range found.values {

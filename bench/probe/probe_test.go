@@ -351,6 +351,66 @@ func TestLayersThatDidNotRunOnTheEngine(t *testing.T) {
 	}
 }
 
+// A rule whose deciding results all come from outputs that Core ML ran elsewhere is not decided, even if
+// it asks other outputs too. The first of these devices is named.
+func TestRulesWithoutResultsOfTheEngine(t *testing.T) {
+	for _, c := range []hw.Chip{hw.M1(), laterChip()} {
+		r := copyResults(t, c)
+		r.Devices = map[string]string{"sums": "gpu", "biased": "cpu"}
+		n := 0
+		for _, a := range compare(t, r, c).Answers {
+			if a.Of > 0 {
+				continue
+			}
+			n++
+			device := "gpu"
+			if a.Rule == "bias" { // asks biased alone
+				device = "cpu"
+			}
+			if a.Verdict != Elsewhere || a.Device != device {
+				t.Errorf("%s: %s: %s on %q; want elsewhere on the %s, because no result decides it", c.Name, a.Rule, a.Verdict, a.Device, device)
+			}
+		}
+		if n < 2 {
+			t.Errorf("%s: %d rules without results; want bias, and some that only sums and biased decide", c.Name, n)
+		}
+		for _, a := range compare(t, copyResults(t, c), c).Answers {
+			if a.Of == 0 {
+				t.Errorf("%s: %s: no result decides it, although all layers ran on the engine", c.Name, a.Rule)
+			}
+		}
+	}
+}
+
+// The change that explains all sums is found from those of the engine.
+func TestSumsOfAProcessorAreNotExplained(t *testing.T) {
+	c := hw.M1()
+	const name = "sums round half to even"
+	results := copyResults(t, c)
+	for _, r := range rulesOf(&c) {
+		for _, a := range r.alternatives {
+			for _, q := range theModel().questions {
+				if a.name != name {
+					continue
+				}
+				if values := deviate(q, &r, a, results.Outputs[q.name].values); values != nil {
+					results.replace(q.name, values)
+				}
+			}
+		}
+	}
+	q := findQuestion("linear")
+	values := make([]half, q.elements())
+	for i := range values {
+		values[i] = q.apply(i, exactly)
+	}
+	results.replace(q.name, values)
+	results.Devices["linear"] = "gpu"
+	if d := compare(t, results, c); d.Explanation != name {
+		t.Errorf("explained by %q; want %q, because the linear layer ran on the gpu", d.Explanation, name)
+	}
+}
+
 // For an open rule, the answer is what the machine says.
 func TestOpenRules(t *testing.T) {
 	r := copyResults(t, hw.M1())
