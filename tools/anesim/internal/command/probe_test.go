@@ -61,7 +61,7 @@ func TestProbeRead(t *testing.T) {
 	}
 	file := runProbe(t, later)
 	out, errs, code = invoke("probe", "read", file)
-	if code != exitFailed || errs != "anesim: "+file+": 2 of 25 rules do not hold\n" || !strings.HasPrefix(out, "23 of 25 rules of m1 hold, 2 do not\n") {
+	if code != exitFailed || errs != "anesim: "+file+": 2 of 25 rules are not confirmed\n" || !strings.HasPrefix(out, "23 of 25 rules of m1 hold, 2 do not\n") {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
 	if flat := strings.Join(strings.Fields(out), " "); !strings.Contains(flat, "--chip "+later) {
@@ -74,6 +74,100 @@ func TestProbeRead(t *testing.T) {
 	}
 	if out, errs, code := invoke("probe", "read", file, "--chip", later); code != exitDone || !strings.HasPrefix(out, "25 of 25 rules") {
 		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+}
+
+// Following the advice on --chip makes the rules hold, whatever chip was given: with changes, which may
+// be wrong themselves, or from a file, whose name may have commas.
+func TestProbeAdviceHolds(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "chip,of mine.yaml")
+	constants, _, _ := invoke("chip", "m1")
+	if err := os.WriteFile(file, []byte(constants), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	later := runProbe(t, "m1,OperandInfinity=0,CoarseSums=0")
+	for chip, want := range map[string]string{
+		"m1":                             "m1,OperandInfinity=0,CoarseSums=0",
+		"m1,CoarseSums=0":                "m1,CoarseSums=0,OperandInfinity=0",
+		"m1,OperandInfinity=1,Clock=1e9": "m1,Clock=1e9,OperandInfinity=0,CoarseSums=0",
+		file:                             file + ",OperandInfinity=0,CoarseSums=0",
+		file + ",Clock=1e9,CoarseSums=0": file + ",Clock=1e9,CoarseSums=0,OperandInfinity=0",
+	} {
+		out, errs, code := invoke("probe", "read", later, "--chip", chip)
+		shown := want
+		if strings.Contains(want, " ") {
+			shown = "'" + want + "'"
+		}
+		if flat := strings.Join(strings.Fields(out), " "); code != exitFailed || !strings.Contains(flat, "--chip "+shown+" ") {
+			t.Errorf("%s: exit %d: %s%s; want the advice --chip %s", chip, code, out, errs, shown)
+		}
+		if out, errs, code := invoke("probe", "read", later, "--chip", want); code != exitDone {
+			t.Errorf("%s: exit %d: %s%s; want all rules to hold", want, code, out, errs)
+		}
+	}
+}
+
+// A layer that Core ML ran elsewhere says nothing about the engine, and the others say as much as ever.
+func TestProbeReadOfOtherDevices(t *testing.T) {
+	data, err := os.ReadFile(runProbe(t, "m1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	move := func(names ...string) string {
+		var r map[string]any
+		if err := json.Unmarshal(data, &r); err != nil {
+			t.Fatal(err)
+		}
+		devices := r["devices"].(map[string]any)
+		if len(names) == 0 {
+			for name := range devices {
+				devices[name] = "cpu"
+			}
+		}
+		for _, name := range names {
+			devices[name] = "cpu"
+		}
+		moved, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return writeFile(t, "results.json", moved)
+	}
+	for _, c := range []struct {
+		file             string
+		head, what, last string
+	}{
+		{move("log"), "24 of 25 rules of m1 hold, 1 not on the engine\n", "", "1 of 25 rules is not confirmed"},
+		{move("linear"), "23 of 25 rules of m1 hold, 2 not on the engine\n", "Core ML ran the linear layer on the cpu; only other layers say something", "2 of 25 rules are not confirmed"},
+		{move(), "0 of 25 rules of m1 hold, 30 not on the engine\n", "no layer ran on the engine", "25 of 25 rules are not confirmed"},
+	} {
+		out, errs, code := invoke("probe", "read", c.file)
+		flat := strings.Join(strings.Fields(out), " ")
+		if code != exitFailed || !strings.HasPrefix(out, c.head) || !strings.Contains(flat, c.what) || errs != "anesim: "+c.file+": "+c.last+"\n" {
+			t.Errorf("exit %d: %s%s; want %q, %q, %q", code, out, errs, c.head, c.what, c.last)
+		}
+		if c.what == "" && strings.Contains(flat, "linear layer on") {
+			t.Errorf("%s\nsays that the linear layer ran elsewhere; want that of log alone", out)
+		}
+	}
+}
+
+// Files that are not the probe's are not overwritten, and then nothing is written.
+func TestProbeWriteKeepsOtherFiles(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "README.txt")
+	if err := os.WriteFile(path, []byte("mine"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	out, errs, code := invoke("probe", "write", dir)
+	if want := "anesim: " + path + ": exists and is not the probe's; choose another directory, or remove it\n"; code != exitFailed || out != "" || errs != want {
+		t.Errorf("exit %d: %s%s; want %s", code, out, errs, want)
+	}
+	if list, err := os.ReadDir(dir); err != nil || len(list) != 1 {
+		t.Errorf("%v %v; want README.txt alone", list, err)
+	}
+	if data, err := os.ReadFile(path); err != nil || string(data) != "mine" {
+		t.Errorf("%s is %q, %v; want it unchanged", path, data, err)
 	}
 }
 

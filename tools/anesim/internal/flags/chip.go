@@ -20,12 +20,13 @@ import (
 // A name with a dot or a slash is that of a file, unless a preset has this name. Changes to
 // constants may follow, as in "m1,Clock=1.2e9".
 func ReadChip(o *anesim.Options, name string) (err error) {
-	if base, constants, ok := strings.Cut(name, ","); ok {
+	// The last comma comes first, so that changes may follow the name of a file with commas.
+	if i := strings.LastIndexByte(name, ','); i >= 0 {
 		if _, err := os.Stat(name); err != nil { // there is no file with that name
-			if err := ReadChip(o, base); err != nil {
+			if err := ReadChip(o, name[:i]); err != nil {
 				return err
 			}
-			return setChipConstants(&o.Chip, constants)
+			return setChipConstant(&o.Chip, name[i+1:])
 		}
 	}
 	if !strings.ContainsAny(name, "./"+string(filepath.Separator)) || slices.Contains(chip.Names(), name) {
@@ -48,18 +49,15 @@ func ReadChip(o *anesim.Options, name string) (err error) {
 	return nil
 }
 
-// setChipConstants sets the constants of a chip that list names. The list has the form
-// NAME=VALUE,NAME=VALUE.
-func setChipConstants(c *hw.Chip, list string) error {
-	for word := range strings.SplitSeq(list, ",") {
-		name, value, _ := strings.Cut(word, "=")
-		v, err := strconv.ParseFloat(value, 64)
-		if err != nil {
-			return usage.Errorf("--chip: %q: want CONSTANT=NUMBER", word)
-		}
-		if err := chip.Set(c, name, v); err != nil {
-			return usage.Of(fmt.Errorf("--chip: %w", err))
-		}
+// setChipConstant sets the constant of a chip that word, of the form NAME=VALUE, names.
+func setChipConstant(c *hw.Chip, word string) error {
+	name, value, _ := strings.Cut(word, "=")
+	v, err := strconv.ParseFloat(value, 64)
+	if err != nil {
+		return usage.Errorf("--chip: %q: want CONSTANT=NUMBER", word)
+	}
+	if err := chip.Set(c, name, v); err != nil {
+		return usage.Of(fmt.Errorf("--chip: %w", err))
 	}
 	return nil
 }

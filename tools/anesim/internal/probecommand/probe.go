@@ -1,7 +1,9 @@
 package probecommand
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -50,7 +52,8 @@ func writeCommand() *cobra.Command {
 		Short: "Write the model, its inputs and the script",
 		Long: `Write creates the directory DIR with a Core ML package, its inputs and probe.swift, which
 runs the package on the neural engine and writes results.json. README.txt there says what a
-user needs to know. The files are the same at every call. It takes macOS 13 and Apple's
+user needs to know. The files are the same at every call; a file of DIR with one of their names
+and other content is not overwritten. It takes macOS 13 and Apple's
 command-line tools to run them.`,
 		Example: "  anesim probe write probe/",
 		Args:    usage.OneFile,
@@ -60,20 +63,46 @@ command-line tools to run them.`,
 
 func writeFiles(w io.Writer, dir string) error {
 	files := probe.Files()
+	names := slices.Sorted(maps.Keys(files))
+	var paths []string
 	size := 0
-	for _, name := range slices.Sorted(maps.Keys(files)) {
+	for _, name := range names {
 		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := checkReplaceable(path, files[name]); err != nil {
+			return err
+		}
+		paths, size = append(paths, path), size+len(files[name])
+	}
+	for _, path := range paths {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			return err
 		}
-		if err := outfile.Write(path, files[name]); err != nil {
-			return err
-		}
-		size += len(files[name])
+	}
+	if err := outfile.WriteAll(paths, func(i int) []byte { return files[names[i]] }); err != nil {
+		return err
 	}
 	_, err := fmt.Fprintf(w, "wrote %d files to %s, %d kB\non a Mac with Apple silicon: cd there, swift %s\nthen: anesim probe read %s\n",
 		len(files), report.Printable(dir), size/1000, probe.ScriptName, probe.ResultsName)
 	return err
+}
+
+// checkReplaceable returns an error if there is a file of the given name with other content, which a user
+// may need.
+func checkReplaceable(path string, content []byte) error {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil // no file, or writing it fails with a reason
+	}
+	if info.Size() == int64(len(content)) {
+		old, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if bytes.Equal(old, content) {
+			return nil
+		}
+	}
+	return input.InFile(path, errors.New("exists and is not the probe's; choose another directory, or remove it"))
 }
 
 func readCommand() *cobra.Command {
@@ -123,13 +152,17 @@ rules hold that are not open.`,
 			if asJSON {
 				err = report.WriteDocument(c.OutOrStdout(), d)
 			} else {
-				err = writeAnswers(c.OutOrStdout(), d)
+				err = writeAnswers(c.OutOrStdout(), d, f.Chip)
 			}
 			if err != nil {
 				return err
 			}
 			if d.Holds < d.Rules {
-				return input.InFile(args[0], fmt.Errorf("%d of %s do not hold", d.Rules-d.Holds, report.Plural(d.Rules, "rule")))
+				n, verb := d.Rules-d.Holds, "are"
+				if n == 1 {
+					verb = "is"
+				}
+				return input.InFile(args[0], fmt.Errorf("%d of %s %s not confirmed", n, report.Plural(d.Rules, "rule"), verb))
 			}
 			return nil
 		},

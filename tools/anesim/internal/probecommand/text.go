@@ -3,6 +3,7 @@ package probecommand
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"anesim/bench/probe"
@@ -16,7 +17,8 @@ const textWidth = 80
 // order lists verdicts in the order in which their answers are printed: problems come first.
 var order = [...]probe.Verdict{probe.Differs, probe.Unclear, probe.Elsewhere, probe.Missing, probe.Open, probe.Holds}
 
-func writeAnswers(w io.Writer, d *probe.Document) error {
+// writeAnswers prints d, which compares results with the rules of the chip that the user typed.
+func writeAnswers(w io.Writer, d *probe.Document, chip string) error {
 	p := terminal.NewPager(w)
 	if p.Width == 0 {
 		p.Width = textWidth
@@ -25,22 +27,29 @@ func writeAnswers(w io.Writer, d *probe.Document) error {
 	for i := range d.Answers {
 		count[d.Answers[i].Verdict]++
 	}
-	line := fmt.Sprintf("%d of %s of %s hold", d.Holds, report.Plural(d.Rules, "rule"), report.Printable(d.Chip))
-	for i, words := range [...]string{"do not", "unclear", "not on the engine", "missing"} {
+	verbs := [...]string{"hold", "do not"}
+	if d.Holds == 1 {
+		verbs[0] = "holds"
+	}
+	if count[probe.Differs] == 1 {
+		verbs[1] = "does not"
+	}
+	line := fmt.Sprintf("%d of %s of %s %s", d.Holds, report.Plural(d.Rules, "rule"), report.Printable(d.Chip), verbs[0])
+	for i, words := range [...]string{verbs[1], "unclear", "not on the engine", "missing"} {
 		if n := count[order[i]]; n > 0 {
 			line += fmt.Sprintf(", %d %s", n, words)
 		}
 	}
 	p.Printf("%s", line)
 	p.Printf("results of %s, %s", describeMachine(d.Machine), describeMachine(d.System))
-	if d.Answers[0].Rule == "engine" && d.Answers[0].Verdict == probe.Elsewhere {
-		p.Printf("a processor computed these sums, so that they say nothing about the engine")
+	if text := describeDevice(d, count[probe.Elsewhere]+count[probe.Missing] == len(d.Answers)); text != "" {
+		p.Printf("%s", text)
 	}
 	if d.Explanation != "" {
 		p.Printf("one change gives all sums: %s", d.Explanation)
 	}
-	if c := changes(d); c != "" {
-		p.Printf("to read them by the rules that they follow: --chip %s%s", report.Printable(d.Chip), c)
+	if c := changes(d); len(c) > 0 {
+		p.Printf("to read them by the rules that they follow: --chip %s", quote(report.Printable(change(chip, c))))
 	}
 	for _, v := range order {
 		if count[v] > 0 {
@@ -64,15 +73,50 @@ func describeMachine(s string) string {
 	return terminal.Cut(s, most)
 }
 
-// changes returns the changes of the chip's constants that make it follow the results.
-func changes(d *probe.Document) string {
-	var s strings.Builder
+// describeDevice says what the results leave open about the engine if Core ML computed the linear layer
+// elsewhere, or all layers that the file has. Otherwise, it returns "".
+func describeDevice(d *probe.Document, all bool) string {
+	engine := &d.Answers[0] // asks for the linear layer alone
+	switch {
+	case engine.Verdict != probe.Elsewhere:
+		return ""
+	case all:
+		return "no layer ran on the engine, so that the results say nothing about it"
+	case engine.Device != "":
+		return fmt.Sprintf("Core ML ran the linear layer on the %s; only other layers say something about the engine", engine.Device)
+	}
+	return "a processor seems to have computed the linear layer, and perhaps the others"
+}
+
+// changes returns the changes of the chip's constants that make it follow the results, each as
+// NAME=VALUE.
+func changes(d *probe.Document) (list []string) {
 	for i := range d.Answers {
 		if f := d.Answers[i].Fit; f != nil && f.Constant != "" && f.Equal == d.Answers[i].Of {
-			s.WriteString("," + f.Constant)
+			list = append(list, f.Constant)
 		}
 	}
-	return s.String()
+	return list
+}
+
+// change returns the value of --chip that makes changes of constants to the chip that the user typed,
+// which may have changes of the same constants.
+func change(chip string, list []string) string {
+	for _, c := range list {
+		name, _, _ := strings.Cut(c, "=")
+		words := strings.Split(chip, ",")
+		words = slices.DeleteFunc(words, func(word string) bool { return strings.HasPrefix(word, name+"=") })
+		chip = strings.Join(append(words, c), ",")
+	}
+	return chip
+}
+
+// quote returns an argument for a shell.
+func quote(s string) string {
+	if strings.ContainsAny(s, " '\"\\$`&;|<>()[]{}*?!#~") {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return s
 }
 
 func writeAnswer(p *terminal.Pager, a *probe.Answer) {
