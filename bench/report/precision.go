@@ -35,10 +35,17 @@ type Sums struct {
 	Largest  float64  `json:"largest_sum"` // magnitude of a partial sum
 	Limit    float64  `json:"limit"`       // of partial sums; 0 for none
 	// Shift is the power of two by which weights may be multiplied, and sums divided, to make the error
-	// smallest, and Scaled the error that remains. Shift is 0 if that gains nothing.
+	// smallest, and Scaled the error that remains. Shift is 0 if that gains nothing, or if there are no
+	// weights to multiply.
 	Shift  int      `json:"shift"`
 	Scaled *float64 `json:"scaled_error"`
+
+	fixed bool // for HasWeights
 }
+
+// HasWeights reports whether a user may scale the weights or an operand of the sums. It is false for
+// layers that have none in their network, such as an average pool: only their input can be scaled.
+func (s *Sums) HasWeights() bool { return !s.fixed }
 
 // Gain returns the factor by which scaling reduces the error. It is at least 1, and +Inf if only
 // scaled sums are finite.
@@ -144,9 +151,12 @@ func (d *Run) setPrecisions(r *anesim.Result) {
 	}
 }
 
-// hasFreeWeights reports whether the sums of a layer have operands that a user may scale. Other
-// layers, such as softmax, sum with weights of their own.
+// hasFreeWeights reports whether the sums of a layer have operands that a user may scale. An average pool
+// and a pad of zeros are convolutions too, but their filters are made when the network is read.
 func hasFreeWeights(l *list.Layer) bool {
+	if l.Average || strings.EqualFold(l.Op, "pad") {
+		return false
+	}
 	return list.Needs(&l.Lower).Filter > 0 || l.Lower.Op == layer.MatMul
 }
 
@@ -166,7 +176,7 @@ func newPrecision(list []hw.DescriptorReport, free bool) *Precision {
 	}
 	p := &Precision{Rounds: cmp.Or(strings.Join(rounds, "; "), "nothing"), Sums: newSums(&sums)}
 	if p.Sums != nil && !free {
-		p.Sums.Shift, p.Sums.Scaled = 0, p.Sums.Error
+		p.Sums.Shift, p.Sums.Scaled, p.Sums.fixed = 0, p.Sums.Error, true
 	}
 	return p
 }

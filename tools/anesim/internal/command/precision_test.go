@@ -2,6 +2,7 @@ package command
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -83,6 +84,42 @@ func TestPrecisionText(t *testing.T) {
 				t.Errorf("%q: %d characters: %s", args, n, line)
 			}
 		}
+	}
+}
+
+// A user cannot scale the weights of an average pool or of a pad. The advice is to scale the input, and it
+// helps.
+func TestPrecisionOfLayersWithoutWeights(t *testing.T) {
+	pool := func(scale float64) string {
+		return writeNetwork(t, fmt.Sprintf(`
+inputs: {x: {c: 16, h: 64, w: 64}}
+layers:
+  - {op: mul, second: scalar, value: %g}
+  - {name: averages, op: pool, kind: avg, k: 31, stride: 31}
+`, scale))
+	}
+	for _, c := range []struct {
+		scale float64
+		loses bool
+	}{{1. / 1024, true}, {64, false}} {
+		file := pool(c.scale)
+		s := runNetwork(t, file, "--precision").Layers[1].Precision.Sums
+		if s == nil || s.Loses() != c.loses || s.Shift != 0 || s.Gain() != 1 {
+			t.Errorf("input times %g: %+v; want loses %v, and no scale for weights", c.scale, s, c.loses)
+		}
+		out, stderr, code := invoke("model", file, "--precision")
+		const advice = "no weights to scale, as in an average pool, whose input can be scaled instead:\n  averages\n"
+		if code != exitDone || strings.Contains(out, advice) != c.loses || strings.Contains(out, "power of two") {
+			t.Errorf("input times %g: exit %d: %s%s; want advice %v, and none on weights", c.scale, code, out, stderr, c.loses)
+		}
+	}
+	out, stderr, code := invoke("layer", "pool", "kind=avg", "c=4", "h=31", "w=31", "k=31", "--precision", "--json")
+	var run report.Run
+	if err := json.Unmarshal([]byte(out), &run); code != exitDone || err != nil {
+		t.Fatal(stderr, err)
+	}
+	if s := run.Descriptors[0].Precision.Sums; s == nil || s.Shift != 0 {
+		t.Errorf("layer: %+v; want sums without a scale for weights", s)
 	}
 }
 

@@ -21,6 +21,7 @@ const precisionWidth = 80
 func WritePrecision(w io.Writer, name, noun string, list []report.PrecisionRow) error {
 	p := newPager(w)
 	var sums, losers, helped []report.PrecisionRow
+	var fixed []string // layers that lose and have no weights
 	for _, r := range list {
 		if r.Sums == nil {
 			continue
@@ -28,7 +29,10 @@ func WritePrecision(w io.Writer, name, noun string, list []report.PrecisionRow) 
 		sums = append(sums, r)
 		if r.Sums.Loses() {
 			losers = append(losers, r)
-			if r.Sums.Gain() > 1 {
+			switch {
+			case !r.Sums.HasWeights():
+				fixed = append(fixed, report.Printable(r.Name))
+			case r.Sums.Gain() > 1:
 				helped = append(helped, r)
 			}
 		}
@@ -50,8 +54,12 @@ func WritePrecision(w io.Writer, name, noun string, list []report.PrecisionRow) 
 	}
 	if len(helped) > 0 {
 		p.printScales(noun, helped)
-	} else if len(losers) > 0 {
+	} else if len(losers) > len(fixed) {
 		p.Printf("no power of two on their weights reduces the error")
+	}
+	if len(fixed) > 0 {
+		p.Printf("no weights to scale, as in an average pool, whose input can be scaled instead:")
+		p.Printf("  %s", listNames(fixed))
 	}
 	if len(sums) > 0 {
 		p.Printf("")
@@ -115,7 +123,6 @@ func (p pager) printSums(noun string, list []report.PrecisionRow) {
 
 // printOtherRounding describes the roundings in layers without multiply-accumulates.
 func (p pager) printOtherRounding(noun string, list []report.PrecisionRow) {
-	const named = 3
 	names := map[string][]string{}
 	var order []string
 	for _, r := range list {
@@ -136,18 +143,23 @@ func (p pager) printOtherRounding(noun string, list []report.PrecisionRow) {
 		p.Printf("what the %s%ss round:", other, noun)
 	}
 	for _, what := range order {
-		all := names[what]
-		text := strings.Join(all[:min(named, len(all))], ", ")
-		if n := len(all) - named; n > 0 {
-			text += fmt.Sprintf(" and %d more", n)
-		}
-		p.Printf("  %s:", terminal.CutMiddle(text, 70))
+		p.Printf("  %s:", listNames(names[what]))
 		p.Printf("    %s", report.Printable(what))
 	}
 	if len(order) > 0 {
 		p.Printf("maxima, minima, ReLU and copies are exact; a table has straight lines between")
 		p.Printf("points of the function")
 	}
+}
+
+// listNames returns the first of the given names, and how many more there are.
+func listNames(all []string) string {
+	const most = 3
+	text := strings.Join(all[:min(most, len(all))], ", ")
+	if n := len(all) - most; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return terminal.CutMiddle(text, 70)
 }
 
 // formatError returns an error as a percentage with two digits, or "infinite" for nil.
