@@ -31,8 +31,8 @@ type Comparison struct {
 	Notes []string `json:"notes"`
 }
 
-// An Output is a result of the network with its error. Error is nil if one of the two values is missing or
-// not finite.
+// An Output is a result of the network with its error. Error is nil if a value is missing or NaN, or is
+// infinite in only one of the two.
 type Output struct {
 	Name  string   `json:"name"`
 	Error *float64 `json:"error"`
@@ -145,13 +145,11 @@ func listStoredTensors(r *anesim.Result) []string {
 	names := slices.Clone(r.Model.Network().Outputs)
 	for k := range r.Programs {
 		p := &r.Programs[k]
-		for i, run := range p.Runs {
+		for i := range p.Runs {
 			merged := i+1 < len(p.Runs) && p.Runs[i+1].Tasks == 0
 			l := r.Layers[p.First+i].Layer
-			if !merged && run.Tasks > 0 || run.Tasks == 0 && !merged {
-				if !slices.Contains(names, l.Output) {
-					names = append(names, l.Output)
-				}
+			if !merged && !slices.Contains(names, l.Output) {
+				names = append(names, l.Output)
 			}
 		}
 	}
@@ -349,12 +347,16 @@ func (c *comparison) addLayer(l *list.Layer, data []float16.Float16, before floa
 }
 
 // measure returns the root mean square of the differences over that of want, and the largest difference
-// over the largest magnitude of want. Both are 0 if there is no difference.
+// over the largest magnitude of want. Both are 0 if there is no difference. Equal infinities do not
+// differ, and have no part in the magnitudes, which they would make infinite.
 func measure(got []float16.Float16, want []float32) (rms, largest float64) {
 	var errors, squares, most, magnitude float64
 	for i, h := range got {
-		w := float64(want[i])
-		d := math.Abs(float64(h.Float32()) - w)
+		v, w := float64(h.Float32()), float64(want[i])
+		if v == w && math.IsInf(v, 0) {
+			continue
+		}
+		d := math.Abs(v - w)
 		errors, squares = errors+d*d, squares+w*w
 		most, magnitude = max(most, d), max(magnitude, math.Abs(w))
 	}

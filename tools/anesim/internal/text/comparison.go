@@ -3,6 +3,7 @@ package text
 import (
 	"io"
 	"math"
+	"slices"
 
 	"anesim/bench/fp32"
 	"anesim/bench/report"
@@ -20,12 +21,17 @@ func WriteComparison(w io.Writer, name string, c *fp32.Comparison) error {
 		p.Printf("%s: no output of the network can be compared with float32", name)
 	case 1:
 		out := &c.Outputs[0]
-		p.Printf("%s: output %s differs from float32 by %s", name, terminal.CutMiddle(report.Printable(out.Name), 20), formatError(out.Error))
+		of := terminal.CutMiddle(report.Printable(out.Name), 20)
+		if out.Error == nil {
+			p.Printf("%s: output %s has no finite error with respect to float32", name, of)
+		} else {
+			p.Printf("%s: output %s differs from float32 by %s", name, of, formatPercentage(*out.Error))
+		}
 	default:
 		p.Printf("%s: its outputs differ from float32 by", name)
 		for i := range c.Outputs {
 			out := &c.Outputs[i]
-			p.Printf("  %-10s %s", formatError(out.Error), terminal.CutMiddle(report.Printable(out.Name), 60))
+			p.Printf("  %-10s %s", formatDifference(out.Error), terminal.CutMiddle(report.Printable(out.Name), 60))
 		}
 	}
 	if len(c.Worst) > 0 {
@@ -53,6 +59,11 @@ func WriteComparison(w io.Writer, name string, c *fp32.Comparison) error {
 		"error: root mean square of the differences over that of the float32 values",
 		"before: largest error of the operands; added: error that is not from operands",
 		"largest: largest difference over the largest magnitude",
+	})
+	if hasUnknown(c) {
+		p.Printf("-: a value is missing, NaN, or infinite in only one of the two")
+	}
+	p.Lines([]string{
 		"float32 has the same layers, with the same weights in fp16, and exact functions",
 		"in place of activation tables",
 	})
@@ -73,5 +84,20 @@ func addErrorRow(t *terminal.Table, l *fp32.Layer) {
 	if l.Activation != "" {
 		op += "+" + l.Activation
 	}
-	t.Add(report.Printable(l.Name), report.Printable(op), formatPercentage(l.Before), formatError(l.Error), added, formatError(l.Largest))
+	t.Add(report.Printable(l.Name), report.Printable(op), formatPercentage(l.Before), formatDifference(l.Error), added, formatDifference(l.Largest))
+}
+
+// formatDifference returns an error of a comparison as a percentage, or "-" for nil: then a value is
+// missing, or not finite in only one of the two.
+func formatDifference(e *float64) string {
+	if e == nil {
+		return "-"
+	}
+	return formatPercentage(*e)
+}
+
+// hasUnknown reports whether the error of an output or of a layer is nil.
+func hasUnknown(c *fp32.Comparison) bool {
+	return slices.ContainsFunc(c.Outputs, func(x fp32.Output) bool { return x.Error == nil }) ||
+		slices.ContainsFunc(c.Layers, func(l fp32.Layer) bool { return l.Error == nil })
 }

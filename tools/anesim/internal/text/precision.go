@@ -17,7 +17,7 @@ import (
 const precisionWidth = 80
 
 // WritePrecision writes which layers of the named model lose accuracy in their sums, and the scales
-// that help, then the figures of all layers. The noun is what a row of list stands for, "layer" or "descriptor".
+// that help, then the figures of all layers. The noun, "layer" or "descriptor", names a row of list.
 func WritePrecision(w io.Writer, name, noun string, list []report.PrecisionRow) error {
 	p := newPager(w)
 	var sums, losers, helped []report.PrecisionRow
@@ -162,7 +162,7 @@ func listNames(all []string) string {
 	return terminal.CutMiddle(text, 70)
 }
 
-// formatError returns an error as a percentage with two digits, or "infinite" for nil.
+// formatError returns an error of sums as a percentage with two digits, or "infinite" for nil.
 func formatError(e *float64) string {
 	if e == nil {
 		return "infinite"
