@@ -213,7 +213,7 @@ func (o *Output) Resume(f rows, limit int, origin string, label func(row int) []
 	}
 	if o.Rows > 0 {
 		err := o.compareRow(0, first, compute)
-		if err == nil {
+		if err == nil && o.Rows > 1 { // a single row is compared, and so computed, once
 			err = o.compareRow(o.Rows-1, last, compute)
 		}
 		if err != nil {

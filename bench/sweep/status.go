@@ -53,8 +53,8 @@ func (s *Status) SweepPoints() int {
 // ReadStatus returns the status of each of the named files, one per shard of a sweep. If interval
 // is positive, ReadStatus reads the files again after that time to measure their rates. Otherwise a
 // rate is the number of rows divided by the time from the creation of the file to its last change.
-// If a file cannot be read, or belongs to another sweep than the first file with rows, Status.Err
-// says so.
+// If a file cannot be read, belongs to another sweep than the first file with rows, or has the shard
+// of a file before it, Status.Err says so.
 func ReadStatus(names []string, interval time.Duration) []Status {
 	list := make([]Status, len(names))
 	for i, name := range names {
@@ -69,6 +69,7 @@ func ReadStatus(names []string, interval time.Duration) []Status {
 		}
 	}
 	first := -1
+	shards := map[int]string{} // names of the files by their first point
 	for i := range list {
 		s := &list[i]
 		if s.Err != nil || s.Rows == 0 {
@@ -76,13 +77,16 @@ func ReadStatus(names []string, interval time.Duration) []Status {
 		}
 		if first < 0 {
 			first = i
-			continue
 		}
 		switch f := &list[first]; {
 		case !slices.Equal(f.header, s.header):
 			s.Err = fmt.Errorf("columns differ from those of %s; want files from the same sweep", report.Printable(names[first]))
 		case f.origin != s.origin:
 			s.Err = fmt.Errorf("sweep settings differ from those of %s: %s", report.Printable(names[first]), diffOrigins(s.origin, f.origin))
+		case shards[s.first] != "":
+			s.Err = fmt.Errorf("same shard as %s; want each shard once", report.Printable(shards[s.first]))
+		default:
+			shards[s.first] = names[i]
 		}
 	}
 	return list

@@ -1,10 +1,15 @@
 package sweep
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -120,5 +125,86 @@ func TestOpenRowsTwice(t *testing.T) {
 	defer held.Close()
 	if _, err := OpenRows(file); !errors.Is(err, errLocked) {
 		t.Errorf("opened twice: %v", err)
+	}
+}
+
+// To continue a file, its first and its last row are computed again and compared: each once, even if
+// they are the same.
+func TestResumeComparesEachRowOnce(t *testing.T) {
+	header := []string{"point", "cycles", originColumn}
+	label := func(row int) []string { return []string{strconv.Itoa(row)} }
+	for rows := range 4 {
+		f, err := os.Create(filepath.Join(t.TempDir(), "rows.csv"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		row := func(i int) []string { return append(label(i), "10", "here") }
+		text := formatCSVLine(header)
+		for i := range rows {
+			text = append(text, formatCSVLine(row(i))...)
+		}
+		if _, err := f.Write(text); err != nil {
+			t.Fatal(err)
+		}
+		want := slices.Compact([]int{0, max(0, rows-1)})
+		if rows == 0 {
+			want = nil
+		}
+		for _, changed := range append([]int{-1}, want...) {
+			if _, err := f.Seek(0, io.SeekStart); err != nil {
+				t.Fatal(err)
+			}
+			var computed []int
+			out := NewOutput(io.Discard, header)
+			err := out.Resume(f, 4, "here", label, func(i int) ([]string, error) {
+				computed = append(computed, i)
+				r := row(i)
+				if i == changed {
+					r[1] = "11"
+				}
+				return r, nil
+			})
+			if changed < 0 && (err != nil || !slices.Equal(computed, want) || out.Rows != rows) {
+				t.Errorf("%d rows: computed %v, %v; want %v", rows, computed, err, want)
+			}
+			if changed >= 0 && (err == nil || !strings.Contains(err.Error(), fmt.Sprintf("line %d is from another build", changed+2))) {
+				t.Errorf("%d rows, %d has other cycles now: %v; want an error", rows, changed, err)
+			}
+		}
+	}
+}
+
+// A design whose goals are not finite numbers is on no front, and makes no other design leave it.
+func TestFrontOfFiniteGoals(t *testing.T) {
+	header := append([]string{"point", "program"}, resultColumns[:]...)
+	row := func(time, energy string) []string {
+		r := make([]string, len(header))
+		for i, name := range header {
+			switch name {
+			case "time_ns":
+				r[i] = time
+			case "energy_nj":
+				r[i] = energy
+			}
+		}
+		return r
+	}
+	for _, bad := range [][2]string{{"NaN", "1"}, {"1", "NaN"}, {"-Inf", "1"}, {"1", "-Inf"}, {"+Inf", "1"}, {"1", "1e999"}, {"", "1"}} {
+		f, err := NewFront("time,energy", header, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Add(row("5", "5"))
+		f.Add(row(bad[0], bad[1]))
+		f.Add(row("4", "6"))
+		var rows bytes.Buffer
+		out := NewOutput(&rows, header)
+		if err := errors.Join(f.Write(out), out.Finish()); err != nil {
+			t.Fatal(err)
+		}
+		if n, p := strings.Count(rows.String(), "\n")-1, f.Plane(); n != 2 || len(p.Best) != 2 || p.Of != 2 {
+			t.Errorf("with time and energy %q: %d rows, %+v; want the other two designs", bad, n, p)
+		}
 	}
 }

@@ -63,7 +63,7 @@ func TestSweepStatus(t *testing.T) {
 		t.Fatal(errs)
 	}
 	out, errs, code = invoke("sweep", "status", files[0], other, filepath.Join(dir, "none.csv"))
-	if code != exitFailed || !strings.Contains(out, "columns differ") || !strings.Contains(out, "no such file") || !strings.Contains(errs, "cannot read 2 files") {
+	if code != exitFailed || !strings.Contains(out, "columns differ") || !strings.Contains(out, "no such file") || !strings.Contains(errs, "cannot count 2 files") {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
 }
@@ -102,5 +102,28 @@ func TestSweepStatusOfOtherOrigins(t *testing.T) {
 	}
 	if out, _, code := invoke("sweep", "status", first, other); code != exitFailed || !strings.Contains(out, "chip m1max here, m1 there") {
 		t.Errorf("exit %d: %s", code, out)
+	}
+}
+
+// A shard counts once, whatever its file is called.
+func TestSweepStatusCountsAShardOnce(t *testing.T) {
+	dir := t.TempDir()
+	whole := filepath.Join(dir, "1.csv")
+	if _, errs, code := invoke("sweep", "relu", "c=4,8", "--resume", whole); code != exitDone {
+		t.Fatal(errs)
+	}
+	copied := filepath.Join(dir, "copy.csv")
+	b, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(copied, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, again := range []string{whole, copied} {
+		out, errs, code := invoke("sweep", "status", whole, again)
+		if code != exitFailed || !strings.Contains(errs, "cannot count 1 file") || !strings.Contains(out, "same shard as "+whole) || !strings.Contains(out, "all: 2 of 2 points (100.0%)") {
+			t.Errorf("%s: exit %d: %s%s; want its shard refused", again, code, out, errs)
+		}
 	}
 }

@@ -99,7 +99,7 @@ func (f *statusFlags) run(w io.Writer, names []string) error {
 		return err
 	}
 	if failed > 0 {
-		return fmt.Errorf("cannot read %s", report.Plural(failed, "file"))
+		return fmt.Errorf("cannot count %s", report.Plural(failed, "file"))
 	}
 	return nil
 }
