@@ -52,7 +52,7 @@ func TestChipFiles(t *testing.T) {
 	if time(file) == time("m1") {
 		t.Error("another constant changes no figure")
 	}
-	write("name: x\n")
+	write("name: x\ntarget: h13\n")
 	for _, tc := range []struct{ chip, want string }{
 		{file, `my.yaml: key "constants" is missing or not a mapping`}, {"m3", `unknown chip "m3"; want m1, m1max or a14`},
 		{filepath.Dir(file), "is a directory"}, {"none.yaml", "no such file"},
