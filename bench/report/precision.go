@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -106,15 +107,9 @@ func (d *Network) PrecisionRows() (list []PrecisionRow) {
 	return list
 }
 
-// PrecisionRows returns the descriptors with their precision, in order, if it was requested.
-func (d *Run) PrecisionRows() (list []PrecisionRow) {
-	for i := range d.Descriptors {
-		if x := &d.Descriptors[i]; x.Precision != nil {
-			list = append(list, PrecisionRow{fmt.Sprintf("td %d", x.Index), x.Op, x.Precision})
-		}
-	}
-	return list
-}
+// PrecisionRows returns the descriptors of the program with their precision, in order, if it was
+// requested. Several dispatches of a descriptor count together.
+func (d *Run) PrecisionRows() []PrecisionRow { return d.precision }
 
 // setPrecisions sets the precision of the layers of d, or of the descriptors of a Run, if r has it.
 func (d *Network) setPrecisions(r *anesim.Result) {
@@ -142,13 +137,27 @@ func (d *Run) setPrecisions(r *anesim.Result) {
 		return
 	}
 	free := len(r.Layers) == 0 || hasFreeWeights(r.Layers[0].Layer)
+	dispatches := map[int][]hw.DescriptorReport{} // by the descriptor's index in the program
 	for i := range d.Descriptors {
-		if note := r.Report.Descriptors[i].Note(); note != "" {
-			d.Descriptors[i].Precision = &Precision{Rounds: "not known: " + note}
-		} else {
-			d.Descriptors[i].Precision = newPrecision(r.Report.Descriptors[i:i+1], free)
+		x := &r.Report.Descriptors[i]
+		d.Descriptors[i].Precision = precisionOf(r.Report.Descriptors[i:i+1], free)
+		dispatches[x.Index] = append(dispatches[x.Index], *x)
+	}
+	for _, index := range slices.Sorted(maps.Keys(dispatches)) {
+		list := dispatches[index]
+		d.precision = append(d.precision, PrecisionRow{fmt.Sprintf("td %d", index), NewDescriptor(&list[0]).Op, precisionOf(list, free)})
+	}
+}
+
+// precisionOf returns the precision of a descriptor, with a report for each dispatch, as newPrecision
+// does, or the reason why it is not known.
+func precisionOf(list []hw.DescriptorReport, free bool) *Precision {
+	for i := range list {
+		if note := list[i].Note(); note != "" {
+			return &Precision{Rounds: "not known: " + note}
 		}
 	}
+	return newPrecision(list, free)
 }
 
 // hasFreeWeights reports whether the sums of a layer have operands that a user may scale. An average pool

@@ -147,3 +147,17 @@ func TestWhatRounds(t *testing.T) {
 		}
 	}
 }
+
+// Sums lose accuracy if they more than double the error that fp16 results have anyway.
+func TestLoses(t *testing.T) {
+	errors := func(v float64) *float64 { return &v }
+	for _, c := range []struct {
+		error *float64
+		want  bool
+	}{{errors(0.5), false}, {errors(1), false}, {errors(math.Nextafter(1, 2)), true}, {nil, true}} {
+		s := report.Sums{Error: c.error, Rounding: 0.5}
+		if got := s.Loses(); got != c.want {
+			t.Errorf("error %v with a rounding error of 0.5: loses %v; want %v", c.error, got, c.want)
+		}
+	}
+}

@@ -36,6 +36,8 @@ type Run struct {
 	Synthetic   []string     `json:"synthetic_inputs,omitempty"`
 	Constants   []Constant   `json:"constants,omitempty"` // set if requested
 	WhatIfs     []WhatIf     `json:"what_ifs,omitempty"`  // set if registers were changed or tiles gated
+
+	precision []PrecisionRow // of all dispatches together
 }
 
 // A Parameter is a run-time parameter of a program. Value is its value in this run. The valid

@@ -151,7 +151,7 @@ and --backends replaces them:
 func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	file := args[0]
 	f.values = f.values || (f.Precision || f.compare != "") && !f.TimingOnly
-	if err := f.checkFlags(); err != nil {
+	if err := f.checkFlags(c.Flags().Changed); err != nil {
 		return err
 	}
 	f.TimingOnly, f.Rounds = !f.values, true
@@ -242,10 +242,11 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	return printWritten(c.OutOrStdout(), append(written, f.Out, f.Pprof, f.Trace, f.HTML)...)
 }
 
-// checkFlags returns an error if flags contradict each other or have values that are not valid.
-func (f *modelFlags) checkFlags() error {
+// checkFlags returns an error if flags contradict each other or have values that are not valid. The
+// function changed reports whether the command line has the named flag.
+func (f *modelFlags) checkFlags(changed func(flag string) bool) error {
 	switch {
-	case f.compare != "" && f.compare != "fp32":
+	case f.compare != "fp32" && changed("compare"):
 		return usage.Errorf("--compare %q: want fp32", f.compare)
 	case f.compare != "" && f.TimingOnly:
 		return usage.Errorf("--compare and --timing-only are mutually exclusive: a comparison needs values")
@@ -253,6 +254,10 @@ func (f *modelFlags) checkFlags() error {
 		return usage.Errorf("--compare requires a single dispatch: without --repeat and --state")
 	case f.compare != "" && f.CSV:
 		return usage.Errorf("--compare and --csv are mutually exclusive; --json has the figures")
+	case f.compare != "" && f.HTML != "":
+		return usage.Errorf("--compare and --html are mutually exclusive: the page has times; --json has the figures")
+	case (f.Precision || f.compare != "") && !f.JSON && (f.l2 || f.top > 0 || f.placeFlags.compute != ""):
+		return usage.Errorf("--precision and --compare report accuracy instead of times: without --l2, --top and --compute")
 	case f.values && f.TimingOnly:
 		return usage.Errorf("--values and --timing-only are mutually exclusive")
 	case f.Summary && (f.compare != "" || f.l2 || f.top != 0 || f.compute != ""):
@@ -273,7 +278,10 @@ func (f *modelFlags) printReport(w io.Writer, res *anesim.Result, doc *report.Ne
 	case f.CSV:
 		return report.WriteNetworkCSV(w, doc)
 	case f.Precision || f.compare != "":
-		return f.printAccuracy(w, doc)
+		if err := f.printAccuracy(w, doc); err != nil {
+			return err
+		}
+		return text.WriteCache(w, doc.Cache)
 	case f.Summary:
 		return text.WriteNetworkSummary(w, res, doc, x, f.formatExplainCommand(doc.File))
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -205,10 +206,72 @@ func TestPrecisionErrors(t *testing.T) {
 		{[]string{"model", file, "--compare", "fp32", "--repeat", "2"}, "single dispatch"},
 		{[]string{"model", file, "--compare", "bf16"}, "want fp32"},
 		{[]string{"run", "--precision", "--timing-only"}, "mutually exclusive"},
+		{[]string{"model", file, "--compare", ""}, "want fp32"},
+		{[]string{"model", file, "--precision", "--html", "p.html"}, "--json has the figures"},
+		{[]string{"model", file, "--compare", "fp32", "--html", "p.html"}, "--json has the figures"},
+		{[]string{"model", file, "--precision", "--l2"}, "accuracy instead of times"},
+		{[]string{"model", file, "--compare", "fp32", "--top", "3"}, "accuracy instead of times"},
+		{[]string{"model", file, "--compare", "fp32", "--compute", "all"}, "accuracy instead of times"},
 		{[]string{"layer", "add", "c=4", "--precision", "--csv"}, "--json has the figures"},
+		{[]string{"layer", "add", "c=4", "--precision", "--counters"}, "requires --json"},
+		{[]string{"run", "--precision", "--constants"}, "requires --json"},
 	} {
 		if _, stderr, code := invoke(c.args...); code != exitUsage || !strings.Contains(stderr, c.want) {
 			t.Errorf("%q: status %d, %q; want %q", c.args, code, stderr, c.want)
 		}
+	}
+}
+
+// Every flag that the JSON report honours works with --precision.
+func TestPrecisionWithJSON(t *testing.T) {
+	out, stderr, code := invoke("run", "--precision", "--constants", "--counters", "--json")
+	var run report.Run
+	if err := json.Unmarshal([]byte(out), &run); code != exitDone || err != nil {
+		t.Fatal(stderr, err)
+	}
+	if len(run.Constants) == 0 || run.Descriptors[0].Precision == nil {
+		t.Errorf("%d constants, precision %v; want both", len(run.Constants), run.Descriptors[0].Precision)
+	}
+	if doc := runNetwork(t, writeNetwork(t, manyKeys), "--precision", "--compute", "all"); doc.Placement == nil || doc.Layers[1].Precision == nil {
+		t.Errorf("placement %v, precision %v; want both", doc.Placement, doc.Layers[1].Precision)
+	}
+}
+
+// A report on accuracy ends with the cache's line, as a report on time does.
+func TestPrecisionShowsTheCache(t *testing.T) {
+	file, dir := writeNetwork(t, manyKeys), t.TempDir()
+	for _, outcome := range []string{"made", "fetched"} {
+		out, stderr, code := invoke("model", file, "--precision", "--compare", "fp32", "--cache", dir)
+		lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+		if last := lines[len(lines)-1]; code != exitDone || !strings.HasPrefix(last, "cache: "+outcome+" ") {
+			t.Errorf("exit %d: last line %q; want cache: %s\n%s", code, last, outcome, stderr)
+		}
+	}
+}
+
+// A program that is dispatched several times has one row for each descriptor. Equal dispatches have the
+// figures of one, from as many more results.
+func TestPrecisionOfSeveralDispatches(t *testing.T) {
+	const layer = "conv cin=64 h=32 w=32 cout=64 act=gelu"
+	rows := func(out string) (list []string) {
+		for line := range strings.Lines(out) {
+			if strings.HasPrefix(line, "td ") {
+				list = append(list, line)
+			}
+		}
+		return list
+	}
+	args := append(append([]string{"layer"}, strings.Fields(layer)...), "--precision")
+	once, _, _ := invoke(args...)
+	thrice, stderr, code := invoke(append(args, "--repeat", "3")...)
+	if code != exitDone || len(rows(once)) == 0 || !slices.Equal(rows(once), rows(thrice)) {
+		t.Errorf("exit %d: %srows %q; want %q", code, stderr, rows(thrice), rows(once))
+	}
+	if !strings.Contains(once, "of 65,536 results") || !strings.Contains(thrice, "of 196,608 results") {
+		t.Errorf("%s%swant samples of 65,536 and 196,608 results", once, thrice)
+	}
+	out, stderr, code := invoke("layer", "softmax", "c=64", "--precision", "--repeat", "2")
+	if code != exitDone || !strings.Contains(out, "  td 2:\n    activations by table\n") {
+		t.Errorf("exit %d: %s%s; want each descriptor named once", code, out, stderr)
 	}
 }

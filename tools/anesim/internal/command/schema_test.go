@@ -95,7 +95,7 @@ func typeKeys(x reflect.Type, path string, keys map[string]bool) {
 				continue
 			}
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if name == "-" {
+			if name == "-" || !f.IsExported() {
 				continue // not in the JSON
 			}
 			if path != "" {

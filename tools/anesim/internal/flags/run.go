@@ -170,6 +170,10 @@ func (f *Run) checkFlags() error {
 		return usage.Errorf("--precision and --timing-only are mutually exclusive: precision needs values")
 	case f.Precision && f.CSV:
 		return usage.Errorf("--precision and --csv are mutually exclusive; --json has the figures")
+	case f.Precision && f.HTML != "":
+		return usage.Errorf("--precision and --html are mutually exclusive: the page has times; --json has the figures")
+	case f.Precision && !f.JSON && (f.Counters || f.Constants):
+		return usage.Errorf("--precision reports accuracy alone; with --counters or --constants it requires --json")
 	case f.TimingOnly && f.Out != "":
 		return usage.Errorf("--out and --timing-only are mutually exclusive: outputs need values")
 	}
