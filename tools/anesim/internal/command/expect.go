@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"anesim/bench/check"
@@ -42,8 +43,14 @@ func (f *checkFlags) readExpectations() ([]expectedList, error) {
 	var all []expectedList
 	for _, text := range f.expect {
 		var l expectedList
+		if text == "" {
+			return nil, usage.Errorf("--expect %q: want a FILE or an expectation, such as 'cycles<=600'", text)
+		}
 		if check.IsInline(text) {
 			x, err := check.ParseExpectation(text)
+			if err != nil && isFileName(text) {
+				return nil, l.wrap(fmt.Errorf("%w; for a file of this name, write .%c%s", err, filepath.Separator, text))
+			}
 			if err != nil {
 				return nil, l.wrap(err)
 			}
@@ -68,6 +75,13 @@ func (f *checkFlags) readExpectations() ([]expectedList, error) {
 		all = append(all, l)
 	}
 	return all, nil
+}
+
+// isFileName reports whether the argument of --expect, which is no expectation, seems to name a file.
+func isFileName(text string) bool {
+	ext := strings.ToLower(filepath.Ext(text))
+	_, err := os.Stat(text)
+	return err == nil || ext == ".csv" || ext == ".json"
 }
 
 // compareExpectations compares the entry e of model x with the expectations in all that are for

@@ -224,7 +224,7 @@ func TestExpectCommandLine(t *testing.T) {
 		{"--expect cycels<=1", exitUsage, "column 1: unknown measure"},
 		{"--expect cycles<=1 --update --baseline b.json", exitUsage, "mutually exclusive"},
 		{"--expect cycles<=1 --values", exitUsage, "need --baseline"},
-		{"--expect e.csv --junit e.csv", exitFailed, "e.csv"},
+		{"--expect e.csv --junit e.csv", exitUsage, "e.csv"},
 		{"--expect cycles>=1 --junit cycles", exitDone, "ok    "},
 		{"--expect missing.csv", exitFailed, "missing.csv"},
 		{"--expect cycles>=1 --baseline b.json", exitDone, "ok    relu c=4\nok    relu c=4: total: cycles"},
@@ -240,5 +240,49 @@ func TestExpectCommandLine(t *testing.T) {
 		if code != exitFailed || !strings.Contains(out, want) {
 			t.Errorf("status %d, no %q in\n%s", code, want, out)
 		}
+	}
+}
+
+// The vendor's estimate is that of the chosen target, as in a run.
+func TestCheckUsesTheTarget(t *testing.T) {
+	layer := []string{"conv", "cin=64", "h=32", "w=32", "cout=64", "k=3", "pad=1"}
+	found := map[uint64]bool{}
+	for _, target := range []string{"h13", "h13g"} {
+		c := readJSONCosts(t, append(append([]string{"layer"}, layer...), "--timing-only", "--target", target)...)
+		n := c.Descriptors[0].ExeCycles.Model
+		found[n] = true
+		out, errs, code := invoke("check", "--layer", strings.Join(layer, " "), "--target", target, "--expect", fmt.Sprintf("exe_cycles=%d", n))
+		if code != exitDone {
+			t.Errorf("%s: exit %d: %s%s; want %d, as layer reports", target, code, out, errs, n)
+		}
+	}
+	if len(found) != 2 {
+		t.Errorf("estimates %v; want another for each target", found)
+	}
+	if _, errs, code := invoke("check", "--layer", strings.Join(layer, " "), "--target", "h99", "--expect", "cycles>=1"); code != exitUsage || !strings.Contains(errs, `unknown target "h99"`) {
+		t.Errorf("exit %d: %s; want the target refused", code, errs)
+	}
+}
+
+// An argument of --expect that is neither an expectation nor a file is refused with what to write
+// instead, and that works.
+func TestExpectNeedsAnArgument(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("e=q.csv", []byte("measure,value\nmacs,0\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ expect, want string }{
+		{"", `--expect "": want a FILE or an expectation, such as 'cycles<=600'`},
+		{"e=q.csv", "for a file of this name, write ." + string(filepath.Separator) + "e=q.csv"},
+		{"none=q.CSV", "for a file of this name"},
+		{"cycle=6", "unknown measure \"cycle\""},
+	} {
+		_, errs, code := invoke("check", "--layer", "relu c=4", "--expect", c.expect)
+		if code != exitUsage || !strings.Contains(errs, c.want) || strings.Contains(errs, "of this name") != strings.Contains(c.expect, "q") {
+			t.Errorf("%q: exit %d: %s; want %s", c.expect, code, errs, c.want)
+		}
+	}
+	if out, errs, code := invoke("check", "--layer", "relu c=4", "--expect", "./e=q.csv"); code != exitDone {
+		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
 }
