@@ -149,7 +149,7 @@ func TestAsmErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stdout, stderr bytes.Buffer
-	if status := Main([]string{"asm", source, "-o", source}, &stdout, &stderr); status != exitFailed || !strings.Contains(stderr.String(), "would overwrite input") {
+	if status := Main([]string{"asm", source, "-o", source}, &stdout, &stderr); status != exitUsage || !strings.Contains(stderr.String(), "would overwrite input") {
 		t.Errorf("an input was overwritten: %s", &stderr)
 	}
 }

@@ -147,7 +147,7 @@ func TestFilesAreNotOverwritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, out := range []string{file, link, filepath.Join(filepath.Dir(file), ".", "n.yaml")} {
-		if _, errs, code := invoke("model", file, "--emit", out); code != exitFailed || !strings.Contains(errs, "would overwrite input") {
+		if _, errs, code := invoke("model", file, "--emit", out); code != exitUsage || !strings.Contains(errs, "would overwrite input") {
 			t.Errorf("--emit %s: exit %d: %s", out, code, errs)
 		}
 	}

@@ -153,7 +153,7 @@ func TestPatchErrors(t *testing.T) {
 		{[]string{in, "-o", out, "--set", "NE.KernelCfg.Sparse=1", "--weights", "td0=" + few}, exitFailed, "zero-skipping"},
 		{[]string{in, "-o", out, "--set", "NE.KernelCfg.KernelFmt=0", "--weights", "td0=" + few}, exitFailed, "format is 8-bit(0); want fp16"},
 		{[]string{in, "-o", out, "--set", "NE.KernelCfg.PalEn=1", "--weights", "td0=" + few}, exitFailed, "palette"},
-		{[]string{in, "-o", in, "--set", "PE.Cfg.OpMode=1"}, exitFailed, "would overwrite input"},
+		{[]string{in, "-o", in, "--set", "PE.Cfg.OpMode=1"}, exitUsage, "would overwrite input"},
 		{[]string{example(t, "relu"), "-o", out, "--weights", "td0=" + few}, exitFailed, "does not multiply"},
 	} {
 		_, stderr, code := invoke(append([]string{"patch"}, tt.args...)...)

@@ -55,7 +55,7 @@ func TestFilesAreNotWrittenOver(t *testing.T) {
 		"run p.hwx --out d --html d/y.npy", "model net.yaml --values --out d --trace d/y.npy",
 	} {
 		_, errs, code := invoke(strings.Fields(line)...)
-		if code == 0 || !strings.Contains(errs, "would overwrite input") && !strings.Contains(errs, "both write") && !strings.Contains(errs, "another argument names") {
+		if code != exitUsage || !strings.Contains(errs, "would overwrite input") && !strings.Contains(errs, "both write") && !strings.Contains(errs, "another argument names") {
 			t.Errorf("%s: status %d, %q", line, code, errs)
 		}
 	}

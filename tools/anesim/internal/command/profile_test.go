@@ -123,8 +123,8 @@ func TestProfileFlagsRefuse(t *testing.T) {
 		code int
 		line []string
 	}{
-		{"choose another name", exitFailed, []string{"model", net, "--pprof", net}},
-		{"choose another name", exitFailed, []string{"model", net, "--trace", net}},
+		{"choose another name", exitUsage, []string{"model", net, "--pprof", net}},
+		{"choose another name", exitUsage, []string{"model", net, "--trace", net}},
 		{"both write x", exitUsage, []string{"model", net, "--trace", "x", "--pprof", "x"}},
 		{"single FILE", exitUsage, []string{"run", example(t, "identity"), example(t, "add"), "--pprof", "x"}},
 	} {

@@ -66,7 +66,7 @@ func reportError(stderr io.Writer, err error) int {
 		return interrupt.Status()
 	}
 	printError(stderr, err)
-	if errors.As(err, &u) || errors.As(err, new(*sweep.ArgumentError)) || errors.As(err, new(*outfile.ClashError)) {
+	if errors.As(err, &u) || errors.As(err, new(*sweep.ArgumentError)) || errors.As(err, new(*outfile.ClashError)) || errors.As(err, new(*outfile.InputError)) {
 		return exitUsage
 	}
 	return exitFailed
