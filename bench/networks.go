@@ -51,8 +51,7 @@ func NetworkRows() []NetworkRow {
 	phone := func(id, network, family, machine string, us float64, source string, text func() string) NetworkRow {
 		return NetworkRow{id, network, family, "a14", phoneHost, machine, us, source, text}
 	}
-	// The widths and depths are those of the published models. MobileNetV2 is left out: its source has
-	// two times that contradict each other.
+	// The widths and depths are those of the published models.
 	return []NetworkRow{
 		phone("r0214", "MobileOne-S0", "MobileOne", pro, 790, mobileOne, func() string {
 			return buildMobileOne("mobileone_s0", [5]int{48, 48, 128, 256, 1024}, [2]int{})
@@ -99,9 +98,10 @@ func NetworkRows() []NetworkRow {
 
 // A NetworkTime holds two estimates of a network's engine time. Kept is the time if tensors between
 // layers stay in L2 where they fit. InMemory is the time if all of them are written to memory and
-// read back.
+// read back. Host is the host's time for a call with tensors kept in L2.
 type NetworkTime struct {
 	Kept, InMemory clock.Nanoseconds
+	Host           clock.Nanoseconds
 	Layers         []LayerTime
 	Programs       int
 	Unmodelled     []string // names of layers that cannot be lowered, with the reason
@@ -113,9 +113,9 @@ type LayerTime struct {
 	Kept, InMemory clock.Nanoseconds
 }
 
-// TimeNetwork estimates the engine time of a network on the chip c. The network is given by text, a
-// list of layers in YAML.
-func TimeNetwork(text string, c hw.Chip) (*NetworkTime, error) {
+// TimeNetwork estimates the time of a network on the chip c, called by the host h. The network is given
+// by text, a list of layers in YAML.
+func TimeNetwork(text string, c hw.Chip, h host.Host) (*NetworkTime, error) {
 	out := new(NetworkTime)
 	for _, memory := range [...]bool{false, true} {
 		n, err := network.ReadYAML([]byte(text))
@@ -123,7 +123,7 @@ func TimeNetwork(text string, c hw.Chip) (*NetworkTime, error) {
 			return nil, err
 		}
 		n.InMemory = memory
-		r, err := anesim.FromNetwork(n).Run(context.Background(), anesim.Options{Chip: c})
+		r, err := anesim.FromNetwork(n).Run(context.Background(), anesim.Options{Chip: c, Host: h})
 		if err != nil {
 			return nil, err
 		}
@@ -147,7 +147,7 @@ func TimeNetwork(text string, c hw.Chip) (*NetworkTime, error) {
 		if memory {
 			out.InMemory = r.Report.Time
 		} else {
-			out.Kept, out.Programs = r.Report.Time, len(r.Programs)
+			out.Kept, out.Host, out.Programs = r.Report.Time, r.Host(), len(r.Programs)
 		}
 	}
 	return out, nil
@@ -157,32 +157,23 @@ func TimeNetwork(text string, c hw.Chip) (*NetworkTime, error) {
 type NetworkResidual struct {
 	Row    NetworkRow
 	Engine *NetworkTime
-	Host   clock.Nanoseconds
 	Time   Pair // nanoseconds of a run, with tensors kept in L2
 	// NewNetwork and NewFamily are the same as Time, but for a host that is fitted to networks they
 	// use its fit without this network and without all of this family.
 	NewNetwork, NewFamily Pair
 }
 
-// pictureBytes is the size of a 224x224 image in fp16, and resultBytes that of the scores
-// of 1000 classes.
-const (
-	pictureBytes = 2 * 3 * 224 * 224
-	resultBytes  = 2 * 1000
-)
-
 // CompareNetworks estimates the time of every network with a published time, using the constants in
 // p.
 func CompareNetworks(p Presets) ([]NetworkResidual, error) {
 	var out []NetworkResidual
 	for _, r := range NetworkRows() {
-		t, err := TimeNetwork(r.text(), p.Chips[r.Chip])
+		t, err := TimeNetwork(r.text(), p.Chips[r.Chip], p.Hosts[r.Host])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Network, err)
 		}
-		h := p.Hosts[r.Host]
-		n := NetworkResidual{Row: r, Engine: t, Host: h.Time(host.Load{In: pictureBytes, Out: resultBytes})}
-		n.Time = n.withHost(n.Host)
+		n := NetworkResidual{Row: r, Engine: t}
+		n.Time = n.withHost(t.Host)
 		n.NewNetwork, n.NewFamily = n.Time, n.Time
 		out = append(out, n)
 	}

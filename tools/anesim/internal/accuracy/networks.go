@@ -83,15 +83,15 @@ func WriteNetworks(w io.Writer, asJSON, layers bool) error {
 	}
 	p := terminal.NewPager(w)
 	t := terminal.NewTable(
-		terminal.Word("network", 0), terminal.Number("measured us", 0), terminal.Number("model us", 0), terminal.Number("engine", 0), terminal.Number("host", 0),
-		terminal.Number("error", 0), terminal.Number("family out", 0), terminal.Number("network out", 1), terminal.Word("machine", 2),
+		terminal.Word("network", 0), terminal.Number("measured us", 0), terminal.Number("model", 0), terminal.Number("engine", 0), terminal.Number("host", 1),
+		terminal.Number("error", 0), terminal.Number("family out", 0), terminal.Number("network out", 0), terminal.Word("machine", 2),
 		terminal.Number("all in memory", 3), terminal.Number("saved", 4), terminal.Number("not modelled", 5),
 	)
 	for i := range list {
 		r := &list[i]
 		kept, memory := float64(r.Engine.Kept)/1e3, float64(r.Engine.InMemory)/1e3
 		us := func(v float64) string { return fmt.Sprintf("%.0f", v) }
-		t.Add(r.Row.Network, us(r.Row.Latency), us(r.Time.Model/1e3), us(kept), us(float64(r.Host)/1e3),
+		t.Add(r.Row.Network, us(r.Row.Latency), us(r.Time.Model/1e3), us(kept), us(float64(r.Engine.Host)/1e3),
 			percent(r.Time), percent(r.NewFamily), percent(r.NewNetwork), r.Row.Machine,
 			us(memory), fmt.Sprintf("%.0f%%", 100*(memory-kept)/memory), report.Plural(len(r.Engine.Unmodelled), "layer"))
 	}
@@ -118,7 +118,7 @@ func percent(p bench.Pair) string { return fmt.Sprintf("%+.1f%%", 100*p.Error())
 // printNetworkSummaries prints statistics of the networks on phones, and which networks are omitted.
 func printNetworkSummaries(p *terminal.Pager, list []bench.NetworkSummary) {
 	p.Printf("")
-	p.Printf("Tensors between layers stay in L2 where they fit. The time of a call on a phone is fitted to its networks: \"family out\" is the error of a fit without the network's family, and \"network out\" without the network. A Mac's host is fitted to single layers.")
+	p.Printf("Times are in microseconds. Tensors between layers stay in L2 where they fit. The time of a call on a phone is fitted to its networks: \"family out\" is the error of a fit without the network's family, and \"network out\" without the network. A Mac's host is fitted to single layers.")
 	p.Printf("")
 	t := terminal.NewTable(
 		terminal.Word("on phones", 0), terminal.Number("n", 0), terminal.Number("median", 0), terminal.Number("bias", 0),
@@ -146,7 +146,7 @@ func writeNetworksJSON(w io.Writer, list []bench.NetworkResidual, phones []bench
 		n := jsonNetwork{
 			r.Row.ID, r.Row.Network, r.Row.Family, r.Row.Machine, r.Row.Chip, r.Row.Host, r.Row.Source, r.Row.Latency, r.Time.Model / 1e3,
 			100 * r.Time.Error(), 100 * r.NewNetwork.Error(), 100 * r.NewFamily.Error(),
-			float64(r.Engine.Kept) / 1e3, float64(r.Engine.InMemory) / 1e3, float64(r.Host) / 1e3, []jsonNetLayer{}, append([]string{}, r.Engine.Unmodelled...),
+			float64(r.Engine.Kept) / 1e3, float64(r.Engine.InMemory) / 1e3, float64(r.Engine.Host) / 1e3, []jsonNetLayer{}, append([]string{}, r.Engine.Unmodelled...),
 		}
 		for _, l := range r.Engine.Layers {
 			n.Layers = append(n.Layers, jsonNetLayer{l.Name, l.Op, float64(l.Kept) / 1e3, float64(l.InMemory) / 1e3})
