@@ -60,6 +60,12 @@ type accuracyFlags struct {
 }
 
 func (f *accuracyFlags) run(w io.Writer) error {
+	switch {
+	case f.networks && (f.csv != "" || f.html != "" || f.md != ""):
+		return usage.Errorf("--networks has no rows from --csv and no page: use it without --csv, --html and --md")
+	case f.json && (f.html != "" || f.md != ""):
+		return usage.Errorf("--json is mutually exclusive with --html and --md, which print nothing")
+	}
 	if f.md != "" {
 		if err := f.plan.Write("--md (its figures)", accuracy.Figures(f.md)...); err != nil {
 			return err

@@ -127,6 +127,20 @@ func TestAccuracyPages(t *testing.T) {
 	}
 }
 
+// No flag is dropped without a word, and then no file is written.
+func TestAccuracyRefusesFlags(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, line := range []string{"--networks --csv r.csv", "--networks --html p.html", "--networks --md p.md", "--networks --json --md p.md", "--json --html p.html", "--json --md p.md"} {
+		out, errs, code := invoke(append([]string{"accuracy"}, strings.Fields(line)...)...)
+		if code != exitUsage || out != "" || !strings.Contains(errs, "--csv, --html and --md") && !strings.Contains(errs, "mutually exclusive") {
+			t.Errorf("%s: exit %d: %s%s; want the flags refused", line, code, out, errs)
+		}
+	}
+	if list, err := os.ReadDir("."); err != nil || len(list) > 0 {
+		t.Errorf("wrote %v, %v", list, err)
+	}
+}
+
 func TestAccuracyNetworks(t *testing.T) {
 	out, errs, code := invoke("accuracy", "--networks", "--rows")
 	if code != exitDone || !strings.Contains(out, "MobileOne-S4") || !strings.Contains(out, "\nDenseNet-121\n") {
