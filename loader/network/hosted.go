@@ -126,7 +126,11 @@ func (s *hostedNode) computeResults(in []list.Array) ([]list.Array, error) {
 			return nil, fmt.Errorf("result %d has shape %v; want at most %d elements", i, r.Dims, graph.Elements(s.most[i].Dims))
 		}
 	}
-	results, err := f(node, made)
+	var results []*graph.Const
+	err = node.Apply(func() (err error) {
+		results, err = f(node, made)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

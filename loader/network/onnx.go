@@ -2,6 +2,7 @@ package network
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"path/filepath"
@@ -56,6 +57,9 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*graph.Packing, size int
 		return nil, err
 	}
 	defer files.Close()
+	if v := m.Opsets[""]; v > onnx.LatestOpset {
+		notes = append(notes, fmt.Sprintf("operator set %d is newer than %d, the newest known one; operators that it changed may compute something else", v, onnx.LatestOpset))
+	}
 	n, err := readGraph(m.Import(packings), size, notes, o)
 	if err != nil {
 		return nil, err

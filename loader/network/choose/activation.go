@@ -1,6 +1,7 @@
 package choose
 
 import (
+	"fmt"
 	"math"
 
 	"anesim/loader/layer"
@@ -190,6 +191,25 @@ func applyHardSigmoid(n *Chooser, x Operand, alpha, beta float64) (Operand, erro
 
 func addHardSigmoidLayers(n *Chooser, x Operand) (Operand, error) {
 	return applyHardSigmoid(n, x, float64(n.Float("alpha", 0.2)), float64(n.Float("beta", 0.5)))
+}
+
+// addGeluLayers adds the layer of a Gelu. Both of its forms differ by less than the engine's table
+// errs.
+func addGeluLayers(n *Chooser) (Operand, error) {
+	switch form := n.Text("approximate", "none"); form {
+	case "none", "tanh":
+	default:
+		return Operand{}, fmt.Errorf(`attribute "approximate" is %q; want none or tanh`, form)
+	}
+	return unaryRule(layer.GELU)(n)
+}
+
+// addSwishLayers adds layers that compute x*sigmoid(alpha*x). One layer is enough if alpha is 1.
+func addSwishLayers(n *Chooser, x Operand) (Operand, error) {
+	if n.Float("alpha", 1) == 1 {
+		return n.applyUnaryOp(layer.SiLU, x)
+	}
+	return addQuickGeluLayers(n, x)
 }
 
 // addQuickGeluLayers adds layers that compute x*sigmoid(alpha*x), an approximation of GELU.

@@ -49,6 +49,9 @@ func applyBinaryToInputs(n *Chooser, op layer.Op) (Operand, error) {
 	if err != nil {
 		return x, err
 	}
+	if n.Op != "Sum" && n.Op != "Mean" && n.Op != "Max" && n.Op != "Min" {
+		order = order[:min(2, len(order))] // the check for what was not read refuses more
+	}
 	for _, i := range order[1:] {
 		if c := n.Const(i); c != nil {
 			x, err = n.applyConstantOperand(op, x, ops.Repeatable(n.Node, c))

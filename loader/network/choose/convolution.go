@@ -412,6 +412,7 @@ func addPoolLayers(n *Chooser, x Operand) (Operand, error) {
 	if len(n.Out) > 1 && n.Out[1].Given() {
 		return Operand{}, errors.New(`output "Indices" is not supported; the engine computes only the maxima`)
 	}
+	n.Ignore("storage_order") // of the indices
 	w, err := ops.WindowOf(n.Node, x.Dims[2:], nil)
 	if err != nil {
 		return Operand{}, err

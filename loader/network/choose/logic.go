@@ -24,7 +24,7 @@ func (n *Chooser) AnyInput(i int) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
-	name := n.In[i].Name
+	name := n.Node.Input(i).Name
 	if t := n.In[i].Type; n.In[i].Const != nil || t == 0 || t.IsFloat() {
 		return n.inputOperand(i)
 	}

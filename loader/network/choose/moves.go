@@ -36,6 +36,7 @@ func addConcatLayers(n *Chooser) (Operand, error) {
 	var parts []Operand
 	for i, v := range n.In {
 		if graph.Elements(v.Dims) == 0 {
+			n.Node.Input(i) // adds nothing to the result
 			continue
 		}
 		x, err := n.inputOperand(i)
@@ -331,7 +332,7 @@ func viewInputAsResult(n *Chooser) (Operand, error) {
 	x, err := n.inputOperand(0)
 	if s, _ := n.Shape(n.In[0].Name); err != nil && n.In[0].Type != 0 && s != (layer.Shape{}) {
 		// A tensor of any type that is available on the engine may be viewed.
-		x, err = Operand{n.In[0].Name, n.In[0].Dims}, nil
+		x, err = Operand{n.Node.Input(0).Name, n.In[0].Dims}, nil
 	}
 	if err != nil {
 		return Operand{}, err

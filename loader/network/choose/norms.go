@@ -268,6 +268,9 @@ func addLayerNormLayers(n *Chooser, x Operand) (Operand, error) {
 	return Operand{}, errors.Join(n.NameResult(0, y), addNormStatistics(n, x, first))
 }
 
+// Norms have the attribute computeType for the type in which they compute. The engine has only one.
+const computeType = "stash_type"
+
 // readNormAxes returns a bool for each of rank axes that says whether a norm covers the axis. The
 // attribute axes lists the covered axes; without it, they are the node's axis and all later ones.
 func readNormAxes(n *Chooser, rank int) ([]bool, error) {
@@ -284,6 +287,7 @@ func readNormAxes(n *Chooser, rank int) ([]bool, error) {
 		}
 		return axes, nil
 	}
+	n.Ignore(computeType)
 	first, err := ops.Axis(rank, n.Int("axis", -1))
 	if err != nil {
 		return nil, err
@@ -397,6 +401,7 @@ func channelShapeFunc(dims []int) func(c *graph.Const) []int {
 // the group and divide by the group's standard deviation.
 func addGroupNormLayers(n *Chooser, x Operand) (Operand, error) {
 	groups := n.Int("num_groups", 0)
+	n.Ignore(computeType)
 	if len(x.Dims) < 3 {
 		return Operand{}, fmt.Errorf("input has shape %v; want at least 3 axes", x.Dims)
 	}
@@ -427,6 +432,13 @@ func addBatchNormLayers(n *Chooser, x Operand) (Operand, error) {
 	var err error
 	if len(x.Dims) < 2 {
 		return Operand{}, fmt.Errorf("input has shape %v; want at least 2 axes", x.Dims)
+	}
+	n.Ignore("momentum") // of training
+	if n.Opset < 9 {
+		n.Accept("spatial", 1)
+	}
+	if n.Opset < 7 {
+		n.Ignore("is_test")
 	}
 	if n.Int("training_mode", 0) != 0 || n.Opset < 7 && n.Int("is_test", 0) == 0 && len(n.Out) > 1 {
 		return Operand{}, errors.New("training mode is not supported")

@@ -36,7 +36,7 @@ func (n *Chooser) inputOperand(i int) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
-	name := n.In[i].Name
+	name := n.Node.Input(i).Name
 	if t := n.In[i].Type; t != 0 && !t.IsFloat() && !n.acceptsNarrowType(t) {
 		return Operand{}, fmt.Errorf("tensor %q has element type %v, but the engine computes in fp16", name, t)
 	}

@@ -53,11 +53,13 @@ func (n *Chooser) Choose() error {
 	if r := ops.Of(n.Op).Range; r != nil {
 		n.Out[0].Range = r
 	}
-	x, err := f(n)
-	if err != nil || x.Name == "" {
-		return err
-	}
-	return n.NameResult(0, x)
+	return n.Apply(func() error {
+		x, err := f(n)
+		if err != nil || x.Name == "" {
+			return err
+		}
+		return n.NameResult(0, x)
+	})
 }
 
 // newOperatorRules returns the rules by operator name, for all operators that the engine can
@@ -80,7 +82,7 @@ func newOperatorRules() map[string]rule {
 		"Erf": unaryRule(layer.Erf), "Softplus": unaryRule(layer.Softplus), "Log": unaryRule(layer.Log), "Floor": unaryRule(layer.Floor), "Ceil": unaryRule(layer.Ceil),
 		"Sign": unaryRule(layer.Sign), "Abs": unaryRule(layer.Abs), "Reciprocal": unaryRule(layer.Inverse), "Softsign": firstInputRule(addSoftsignLayers), "Sin": unaryRule(layer.Sin), "Cos": unaryRule(layer.Cos),
 		"Relu": unaryRule(layer.ReLU), "Sigmoid": unaryRule(layer.Sigmoid), "Tanh": unaryRule(layer.Tanh), "Exp": unaryRule(layer.Exp),
-		"Sqrt": unaryRule(layer.Sqrt), "Gelu": unaryRule(layer.GELU), "FastGelu": unaryRule(layer.GELU), "Swish": unaryRule(layer.SiLU), "SiLU": unaryRule(layer.SiLU),
+		"Sqrt": unaryRule(layer.Sqrt), "Gelu": addGeluLayers, "FastGelu": unaryRule(layer.GELU), "Swish": firstInputRule(addSwishLayers), "SiLU": unaryRule(layer.SiLU),
 		"Greater": comparisonRule(false, false), "Less": comparisonRule(true, false), "GreaterOrEqual": comparisonRule(true, true), "LessOrEqual": comparisonRule(false, true),
 		"Equal": addEqualityLayers, "Not": addLogicalNotLayers, "And": logicRule(layer.Mul), "Or": logicRule(layer.Max), "Xor": logicRule(layer.Sub),
 		"Rsqrt": firstInputRule(addRsqrtLayer), "RoundSmall": firstInputRule(addRoundingLayers), "QuickGelu": firstInputRule(addQuickGeluLayers),

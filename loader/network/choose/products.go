@@ -36,6 +36,7 @@ func addGemmLayers(n *Chooser) (Operand, error) {
 	if n.Given(2) && !added && beta != 0 {
 		return addGemmAddend(n, y, beta)
 	}
+	n.Node.Input(2) // the bias of the layer, or times 0
 	return y, nil
 }
 

@@ -87,8 +87,13 @@ func unrollRecurrentLayer(n *Chooser, gates int) (Operand, error) {
 // checkUnrollable returns an error if the recurrent node has options that unrolling does not
 // support, or has too many steps.
 func checkUnrollable(n *Chooser, gates, steps, directions int) error {
+	// The factors belong to activations other than the default ones.
+	n.Ignore("activation_alpha", "activation_beta")
+	if n.Opset < 7 {
+		n.Ignore("output_sequence") // results are named or not
+	}
 	switch {
-	case n.Attr["activations"] != nil && !hasDefaultActivations(n, gates), n.Attr["clip"] != nil, n.Int("input_forget", 0) != 0:
+	case n.Attribute("activations") != nil && !hasDefaultActivations(n, gates), n.Attribute("clip") != nil, n.Int("input_forget", 0) != 0:
 		return errors.New(`custom activations, "clip" and "input_forget" are not supported; unroll the layer into matmuls`)
 	case steps > maxSteps:
 		return fmt.Errorf("sequence has %d steps; want at most %d", steps, maxSteps)
@@ -117,7 +122,7 @@ func checkUnrollable(n *Chooser, gates, steps, directions int) error {
 // the defaults of the operator with the given number of gates, once or for both directions.
 func hasDefaultActivations(n *Chooser, gates int) bool {
 	want := map[int][]string{4: {"Sigmoid", "Tanh", "Tanh"}, 3: {"Sigmoid", "Tanh"}, 1: {"Tanh"}}[gates]
-	names := n.Attr["activations"].Texts
+	names := n.Attribute("activations").Texts
 	return slices.Equal(names, want) || slices.Equal(names, slices.Concat(want, want))
 }
 

@@ -54,6 +54,9 @@ func resizedAxes(n *Chooser, dims []int) ([]resizedAxis, error) {
 	if err != nil {
 		return nil, err
 	}
+	if n.Op == "Resize" && n.Opset >= 11 {
+		n.Node.Input(1) // roi, which only tf_crop_and_resize uses
+	}
 	coordinates, rounding := n.Text("coordinate_transformation_mode", "half_pixel"), n.Text("nearest_mode", "round_prefer_floor")
 	if n.Op == "Upsample" || n.Opset < 11 {
 		coordinates, rounding = "asymmetric", "floor"

@@ -91,6 +91,9 @@ type Node struct {
 	Attr       map[string]*Attr
 	Opset      int64 // version of the standard operators that the file uses
 	Off        int64 // byte offset in the file
+
+	// shaped and read note the reads of the rule for shapes and of the last other rule; see Apply.
+	shaped, read reads
 }
 
 // An Attr is an attribute of a node: an argument that is fixed in the file, such as the strides of
@@ -144,12 +147,12 @@ func (n *Node) ResultName() string {
 }
 
 // Const returns input i as a constant. It returns nil if the input is missing or is computed when
-// the network runs.
+// the network runs; a rule that asks no further has then not read the input.
 func (n *Node) Const(i int) *Const {
-	if !n.Given(i) {
+	if !n.Given(i) || n.In[i].Const == nil {
 		return nil
 	}
-	return n.In[i].Const
+	return n.Input(i).Const
 }
 
 // Type returns the element type of input i, or 0 if the type is unknown or the node has no input i.
@@ -179,7 +182,7 @@ func (n *Node) Dims(i int) ([]int, error) {
 // Int returns the integer attribute with the given name, or fallback if the node does not have it.
 // The attribute is clamped to ±[MaxExtent], so that the product of two of them cannot overflow.
 func (n *Node) Int(name string, fallback int) int {
-	if a := n.Attr[name]; a != nil {
+	if a := n.Attribute(name); a != nil {
 		return int(max(-MaxExtent, min(MaxExtent, a.Int)))
 	}
 	return fallback
@@ -188,7 +191,7 @@ func (n *Node) Int(name string, fallback int) int {
 // Float returns the floating-point attribute with the given name, or fallback if the node does not
 // have it.
 func (n *Node) Float(name string, fallback float32) float32 {
-	if a := n.Attr[name]; a != nil {
+	if a := n.Attribute(name); a != nil {
 		return a.Float
 	}
 	return fallback
@@ -196,7 +199,7 @@ func (n *Node) Float(name string, fallback float32) float32 {
 
 // Text returns the string attribute with the given name, or fallback if the node does not have it.
 func (n *Node) Text(name, fallback string) string {
-	if a := n.Attr[name]; a != nil {
+	if a := n.Attribute(name); a != nil {
 		return a.Text
 	}
 	return fallback
@@ -214,7 +217,7 @@ func (n *Node) List(name string, input int) ([]int, bool, error) {
 	if name == "split" {
 		most = MaxList
 	}
-	if a := n.Attr[name]; a != nil {
+	if a := n.Attribute(name); a != nil {
 		values := a.Ints
 		if len(values) == 0 && a.Int != 0 {
 			values = []int64{a.Int}

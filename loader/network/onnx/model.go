@@ -61,6 +61,10 @@ type Value = graph.Port
 // neither.
 type Dim = graph.Dim
 
+// LatestOpset holds the highest known version of the standard operators. Version 25 adds element
+// types to that of 24.
+const LatestOpset = 25
+
 // Limits on the content of an ONNX file. They bound the memory for a file to a few times its size.
 // All known networks stay far below them.
 const (

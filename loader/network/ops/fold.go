@@ -43,8 +43,11 @@ func newInt64Const(dims []int, v ...float64) *graph.Const {
 // Literal returns the value of n, a Constant node, from the node's attributes. It returns an error
 // if the value is a list of strings or a sparse tensor.
 func Literal(n *graph.Node) (*graph.Const, error) {
-	for name, a := range n.Attr {
-		var v []float64
+	for _, name := range [...]string{"value", "value_int", "value_ints", "value_float", "value_floats"} {
+		a, v := n.Attribute(name), []float64(nil)
+		if a == nil {
+			continue
+		}
 		switch name {
 		case "value":
 			if a.Const == nil {
@@ -73,6 +76,7 @@ func Literal(n *graph.Node) (*graph.Const, error) {
 // foldShapeOrSize computes a Shape, the extents of a tensor, or a Size, their product.
 func foldShapeOrSize(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	dims, err := n.Dims(0)
+	n.Input(0) // of which only the shape matters
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +92,11 @@ func foldShapeOrSize(n *graph.Node, res []graph.Result) ([]*graph.Const, error) 
 }
 
 func foldView(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	if n.Op == "Dropout" {
+		if err := CheckInference(n); err != nil {
+			return nil, err
+		}
+	}
 	return []*graph.Const{n.Const(0).As(res[0].Dims)}, nil
 }
 
@@ -130,7 +139,7 @@ func foldRange(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 
 func foldConstantOfShape(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	fill := 0.0
-	if a := n.Attr["value"]; a != nil && a.Const != nil {
+	if a := n.Attribute("value"); a != nil && a.Const != nil {
 		v, err := a.Const.Values()
 		if err != nil || len(v) != 1 {
 			return nil, cmp.Or(err, fmt.Errorf(`attribute "value" has %d elements; want 1`, len(v)))
@@ -192,9 +201,9 @@ func foldDequantizeLinear(n *graph.Node, res []graph.Result) ([]*graph.Const, er
 	if err != nil {
 		return nil, err
 	}
-	each, extent := c.Elements(), 1
+	each, extent, axis := c.Elements(), 1, n.Int("axis", 1)
 	if len(s) > 1 {
-		axis, err := Axis(len(c.Dims), n.Int("axis", 1))
+		axis, err := Axis(len(c.Dims), axis)
 		if err != nil {
 			return nil, err
 		}

@@ -69,6 +69,7 @@ func foldTopK(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	if k > d[axis] {
 		return nil, fmt.Errorf("k is %d, but the axis has only %d elements", k, d[axis])
 	}
+	n.Ignore("sorted") // without it, any order is right
 	values, places := make([]float64, graph.Elements(to)), make([]float64, graph.Elements(to))
 	sign := 1.0
 	if n.Int("largest", 1) == 0 {

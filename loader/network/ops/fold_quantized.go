@@ -83,9 +83,9 @@ func scalePlaces(n *graph.Node, d, to []int, scales, zeros int) (func(i int) int
 	if n.Int("block_size", 0) != 0 && len(to) > 1 {
 		return blockPlaces(n, d, to, scales, zeros)
 	}
-	inner, extent := 1, 1
+	inner, extent, axis := 1, 1, n.Int("axis", 1)
 	if scales > 1 {
-		axis, err := Axis(len(d), n.Int("axis", 1))
+		axis, err := Axis(len(d), axis)
 		if err != nil {
 			return nil, err
 		}

@@ -16,10 +16,12 @@ func Infer(n *graph.Node) ([]graph.Result, error) {
 	if why := Of(n.Op).Refuse; f == nil && why != "" && (n.Domain == "" || n.Domain == "ai.onnx") {
 		return nil, errors.New(why)
 	}
-	if f == nil || n.Domain != "" && n.Domain != "ai.onnx" && n.Domain != "com.microsoft" {
-		return nil, fmt.Errorf("cannot infer the result shape of operator %q", n.Operator())
+	if f == nil || !KnowsDomain(n.Domain) {
+		return nil, NewUnknownError(n)
 	}
-	r, err := f(n)
+	var r []graph.Result
+	var err error
+	n.InferShapes(func() { r, err = f(n) })
 	if err != nil {
 		return nil, err
 	}
@@ -32,6 +34,17 @@ func Infer(n *graph.Node) ([]graph.Result, error) {
 		}
 	}
 	return r, nil
+}
+
+// KnowsDomain reports whether the package describes operators of a domain. Other domains may have
+// operators of the same names that compute something else.
+func KnowsDomain(domain string) bool {
+	return domain == "" || domain == "ai.onnx" || domain == "com.microsoft"
+}
+
+// NewUnknownError returns the error of a node whose operator the package does not describe.
+func NewUnknownError(n *graph.Node) error {
+	return fmt.Errorf("operator %s is not modelled", n.Operator())
 }
 
 // newSingleResult returns a list with a single result of shape dims, whose element type is that of
@@ -61,6 +74,9 @@ func broadcastRule(elem graph.Type) Rule {
 			if err != nil {
 				return nil, err
 			}
+			if i == 2 && len(n.In) > 2 && !isVariadic(n.Op) {
+				break // the check for what was not read refuses it
+			}
 			shapes = append(shapes, d)
 		}
 		if len(shapes) == 2 && len(shapes[1]) > 0 && usesLegacyBroadcast(n) {
@@ -80,6 +96,15 @@ func broadcastRule(elem graph.Type) Rule {
 		}
 		return r, nil
 	}
+}
+
+// isVariadic reports whether an operator that broadcasts takes any number of inputs.
+func isVariadic(op string) bool {
+	switch op {
+	case "Sum", "Mean", "Max", "Min", "Where":
+		return true
+	}
+	return false
 }
 
 // usesLegacyBroadcast reports whether the second operand broadcasts by the rules before version 7,
@@ -108,8 +133,9 @@ func legacyBroadcastShape(n *graph.Node, a, b []int) ([]int, error) {
 
 func inferCast(n *graph.Node) ([]graph.Result, error) {
 	r, err := inferSameShape(n)
+	n.Ignore("saturate", "round_mode") // of 8-bit floats, which no tensor has
 	if err == nil {
-		r[0].Type = n.Type(1)
+		r[0].Type = n.Input(1).Type
 		if n.Op == "Cast" {
 			r[0].Type = graph.Type(n.Int("to", 0))
 		}
@@ -120,6 +146,11 @@ func inferCast(n *graph.Node) ([]graph.Result, error) {
 // CheckInference returns an error if the Dropout node n runs in training mode, or if its mode is
 // not a known constant.
 func CheckInference(n *graph.Node) error {
+	n.Ignore("ratio", "seed")
+	n.Input(1) // the ratio, which only training uses
+	if n.Opset < 7 {
+		n.Ignore("is_test")
+	}
 	if !n.Given(2) {
 		return nil
 	}

@@ -55,7 +55,7 @@ func inferSpaceToDepth(n *graph.Node) ([]graph.Result, error) {
 // numbers are invalid or are computed when the network runs.
 func Padding(n *graph.Node, rank int) (before, after []int, err error) {
 	pads, ok, err := n.List("pads", 1)
-	if !ok && n.Attr["paddings"] != nil { // version 1
+	if !ok && n.Attribute("paddings") != nil { // version 1
 		pads, ok, err = n.List("paddings", -1)
 	}
 	if err != nil || !ok {
@@ -114,8 +114,8 @@ func Scales(n *graph.Node, d []int) (scales []float64, out []int, err error) {
 	if n.Op == "Resize" && n.Opset >= 11 {
 		at = 2
 	}
-	if n.Op == "Upsample" && n.Attr["scales"] != nil {
-		for _, s := range n.Attr["scales"].Floats {
+	if a := n.Attribute("scales"); n.Op == "Upsample" && a != nil {
+		for _, s := range a.Floats {
 			scales = append(scales, float64(s))
 		}
 	} else if c := n.Const(at); c != nil && c.Elements() > 0 {

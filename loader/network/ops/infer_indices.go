@@ -110,6 +110,7 @@ func inferRoiAlign(n *graph.Node) ([]graph.Result, error) {
 // inferShapeOrSize infers the result of Size, a single number, or of Shape, a list of extents.
 func inferShapeOrSize(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
+	n.Input(0) // of which only the shape matters
 	if err != nil || n.Op == "Size" {
 		return []graph.Result{{Dims: []int{}, Type: graph.Int64}}, err
 	}
@@ -169,7 +170,7 @@ func inferNonZero(n *graph.Node) ([]graph.Result, error) {
 // and the attribute axis. If the node lacks the attribute, it reads the flattened input, so the
 // shape is the number of elements, and the axis is 0.
 func readOptionalAxis(n *graph.Node, dims []int) (shape []int, axis int, err error) {
-	if n.Attr["axis"] == nil {
+	if n.Attribute("axis") == nil {
 		return []int{graph.Elements(dims)}, 0, nil
 	}
 	axis, err = Axis(len(dims), n.Int("axis", 0))
@@ -221,6 +222,7 @@ func inferGeneratedTensor(n *graph.Node) ([]graph.Result, error) {
 	d, given, err := n.List("shape", -1)
 	if err == nil && !given {
 		d, err = n.Dims(0)
+		n.Input(0) // of which only the shape matters
 	}
 	if err != nil || n.Op == "EyeLike" && len(d) != 2 {
 		return nil, cmp.Or(err, fmt.Errorf("input has shape %v; want 2 axes", d))

@@ -212,6 +212,9 @@ func inferRecurrentLayer(n *graph.Node) ([]graph.Result, error) {
 		return nil, cmp.Or(err, fmt.Errorf("recurrence weights have shape %v; want 3 axes", r))
 	}
 	steps, batch, hidden := d[0], d[1], r[2]
+	if size := n.Int("hidden_size", hidden); size != hidden {
+		return nil, fmt.Errorf("hidden_size is %d, but recurrence weights have shape %v", size, r)
+	}
 	y, last := []int{steps, w[0], batch, hidden}, []int{w[0], batch, hidden}
 	if n.Int("layout", 0) != 0 {
 		steps, batch = batch, steps

@@ -24,7 +24,7 @@ func ReducedAxes(n *graph.Node, rank int) ([]bool, error) {
 		}
 		axes[i] = true
 	}
-	if (!given || len(list) == 0) && n.Int("noop_with_empty_axes", 0) == 0 {
+	if none := n.Int("noop_with_empty_axes", 0) != 0; !none && (!given || len(list) == 0) {
 		for i := range axes {
 			axes[i] = true
 		}
@@ -41,12 +41,12 @@ func inferReduction(n *graph.Node) ([]graph.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := []int{}
+	out, keep := []int{}, n.Int("keepdims", 1) != 0
 	for i, e := range d {
 		switch {
 		case !axes[i]:
 			out = append(out, e)
-		case n.Int("keepdims", 1) != 0:
+		case keep:
 			out = append(out, 1)
 		}
 	}

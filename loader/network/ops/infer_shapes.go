@@ -19,9 +19,10 @@ func inferReshape(n *graph.Node) ([]graph.Result, error) {
 		return nil, cmp.Or(err, errors.New(`"shape" is missing; want an attribute or a constant input`))
 	}
 	to, known, free := slices.Clone(list), 1, -1
+	copies := n.Int("allowzero", 0) == 0
 	for i, d := range to {
 		switch {
-		case d == 0 && i < len(from) && n.Int("allowzero", 0) == 0:
+		case d == 0 && i < len(from) && copies:
 			to[i] = from[i]
 		case d == -1 && free < 0:
 			free = i
@@ -205,6 +206,9 @@ func inferSplit(n *graph.Node) ([]graph.Result, error) {
 	sizes, given, err := n.List("split", 1)
 	if err != nil {
 		return nil, err
+	}
+	if parts := n.Int("num_outputs", len(n.Out)); parts != len(n.Out) {
+		return nil, fmt.Errorf("num_outputs is %d; want %d, the number of outputs", parts, len(n.Out))
 	}
 	if count := len(n.Out); !given && count > 0 {
 		each := (d[axis] + count - 1) / count
@@ -408,7 +412,7 @@ func inferConstantOfShape(n *graph.Node) ([]graph.Result, error) {
 		return nil, cmp.Or(err, errors.New("input is missing; want a constant shape"))
 	}
 	elem := graph.Float
-	if a := n.Attr["value"]; a != nil && a.Const != nil {
+	if a := n.Attribute("value"); a != nil && a.Const != nil {
 		elem = a.Const.Type
 	}
 	return []graph.Result{{Dims: slices.Clone(d), Type: elem}}, nil

@@ -30,7 +30,7 @@ func dynamicAxis(n *graph.Node, i int, r graph.Result) int {
 	case "NonZero":
 		return 1
 	case "Compress":
-		if n.Attr["axis"] == nil {
+		if n.Attribute("axis") == nil {
 			return 0
 		}
 		if axis, err := Axis(len(r.Dims), n.Int("axis", 0)); err == nil {
@@ -40,7 +40,7 @@ func dynamicAxis(n *graph.Node, i int, r graph.Result) int {
 		if i == 2 {
 			return -1
 		}
-		if i > 0 || n.Attr["axis"] == nil {
+		if i > 0 || n.Attribute("axis") == nil {
 			return 0
 		}
 		if axis, err := Axis(len(r.Dims), n.Int("axis", 0)); err == nil {
@@ -215,7 +215,11 @@ func computeElementBounds(n *graph.Node, r graph.Result) *graph.Span {
 			sound = false
 			return
 		}
-		c, err := Of(at.Op).Host()(at, made)
+		var c []*graph.Const
+		err = at.Apply(func() (err error) {
+			c, err = Of(at.Op).Host()(at, made)
+			return err
+		})
 		if err != nil || len(c) != 1 {
 			sound = false
 			return

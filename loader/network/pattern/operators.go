@@ -42,11 +42,11 @@ func (m *matcher) isGELUTanhArgument(tensor, x *graph.Value) bool {
 		if sum == nil || len(sum.In) != 2 {
 			return false
 		}
-		for i, in := range sum.In {
+		for i, in := range sum.AllInputs() {
 			if in != x {
 				continue
 			}
-			c, f := m.splitProduct(sum.In[1-i])
+			c, f := m.splitProduct(sum.Input(1 - i))
 			return isNearlyEqual(c, third) && m.isPowerOf(f, x, 3)
 		}
 		return false
@@ -69,9 +69,9 @@ func (m *matcher) isGELUTanhArgument(tensor, x *graph.Value) bool {
 // matchSiLU matches x*sigmoid(x), x*sigmoid(a*x) or x/(1 + exp(-x)).
 func (m *matcher) matchSiLU(out *graph.Value) *graph.Node {
 	if d := m.matchProducer(out, "Div"); d != nil && len(d.In) == 2 {
-		if t, one, ok := m.splitSum(d.In[1]); ok && one == 1 {
-			if arg := m.unaryOperand(t, "Exp"); arg != nil && m.isMultipleOf(arg, -1, d.In[0]) {
-				return newUnaryNode("Swish", d.In[0], nil)
+		if t, one, ok := m.splitSum(d.Input(1)); ok && one == 1 {
+			if arg := m.unaryOperand(t, "Exp"); arg != nil && m.isMultipleOf(arg, -1, d.Input(0)) {
+				return newUnaryNode("Swish", d.Input(0), nil)
 			}
 		}
 		return nil
@@ -105,7 +105,7 @@ func (m *matcher) matchHardSwish(out *graph.Value) *graph.Node {
 		if isNearlyEqual(c, 1./6) && m.relu6Operand(f[1-i]) == x {
 			return newUnaryNode("HardSwish", x, nil)
 		}
-		if n := m.matchProducer(f[1-i], "HardSigmoid"); n != nil && c == 1 && n.In[0] == x &&
+		if n := m.matchProducer(f[1-i], "HardSigmoid"); n != nil && c == 1 && n.Input(0) == x &&
 			isNearlyEqual(float64(floatAttrOr(n, "alpha", 0.2)), 1./6) && floatAttrOr(n, "beta", 0.5) == 0.5 {
 			return newUnaryNode("HardSwish", x, nil)
 		}
@@ -114,7 +114,7 @@ func (m *matcher) matchHardSwish(out *graph.Value) *graph.Node {
 }
 
 func floatAttrOr(n *graph.Node, name string, fallback float32) float32 {
-	if a := n.Attr[name]; a != nil {
+	if a := n.Attribute(name); a != nil {
 		return a.Float
 	}
 	return fallback
@@ -182,8 +182,8 @@ func (m *matcher) matchSoftmax(out *graph.Value) *graph.Node {
 	if d == nil || len(d.In) != 2 {
 		return nil
 	}
-	sum := m.matchProducer(d.In[1], "ReduceSum")
-	if sum == nil || sum.In[0] != d.In[0] {
+	sum := m.matchProducer(d.Input(1), "ReduceSum")
+	if sum == nil || sum.Input(0) != d.Input(0) {
 		return nil
 	}
 	axes, ok := m.readReducedAxes(sum)
@@ -191,17 +191,17 @@ func (m *matcher) matchSoftmax(out *graph.Value) *graph.Node {
 	if !ok || len(axes) != 1 || sum.Opset < 13 && axes[0] != -1 {
 		return nil
 	}
-	x := m.unaryOperand(d.In[0], "Exp")
+	x := m.unaryOperand(d.Input(0), "Exp")
 	if x == nil {
 		return nil
 	}
 	if s := m.matchProducer(x, "Sub"); s != nil && len(s.In) == 2 {
-		if most := m.matchProducer(s.In[1], "ReduceMax"); most != nil && most.In[0] == s.In[0] {
+		if most := m.matchProducer(s.Input(1), "ReduceMax"); most != nil && most.Input(0) == s.Input(0) {
 			if a, ok := m.readReducedAxes(most); ok && slices.Equal(a, axes) {
-				x = s.In[0]
+				x = s.Input(0)
 			}
 		}
-		if x != s.In[0] { // another difference is the softmax's input
+		if x != s.Input(0) { // another difference is the softmax's input
 			m.visited = slices.DeleteFunc(m.visited, func(k int) bool { return slices.Contains(m.nodes[k].Out, x) || m.nodes[k].Op == "ReduceMax" })
 		}
 	}
@@ -227,15 +227,15 @@ func (m *matcher) matchNorm(out *graph.Value) *graph.Node {
 	if !ok {
 		return nil
 	}
-	square := m.matchProducer(mean.In[0], "Pow", "Mul")
+	square := m.matchProducer(mean.Input(0), "Pow", "Mul")
 	if square == nil || len(square.In) != 2 {
 		return nil
 	}
-	e := square.In[0]
-	if square.Op == "Mul" && square.In[1] != e {
+	e := square.Input(0)
+	if square.Op == "Mul" && square.Input(1) != e {
 		return nil
 	}
-	if two, ok := m.findScalar(square.In[1]); square.Op == "Pow" && (!ok || two != 2) {
+	if two, ok := m.findScalar(square.Input(1)); square.Op == "Pow" && (!ok || two != 2) {
 		return nil
 	}
 	a := map[string]*graph.Attr{"axes": graph.ListOf(axes...), "epsilon": {Float: float32(epsilon)}}
@@ -254,25 +254,25 @@ func (m *matcher) matchNorm(out *graph.Value) *graph.Node {
 // write it. It returns nil for any other tensor.
 func (m *matcher) splitRootQuotient(out *graph.Value) (d, v *graph.Value) {
 	if n := m.matchProducer(out, "Div"); n != nil && len(n.In) == 2 {
-		return n.In[0], m.findRadicand(n.In[1], 0.5)
+		return n.Input(0), m.findRadicand(n.Input(1), 0.5)
 	}
 	n := m.matchProducer(out, "Mul")
 	if n == nil || len(n.In) != 2 {
 		return nil, nil
 	}
-	for i, in := range n.In {
+	for i, in := range n.AllInputs() {
 		v := m.findRadicand(in, -0.5)
 		if r := m.unaryOperand(in, "Reciprocal"); r != nil {
 			v = m.findRadicand(r, 0.5)
 		} else if r := m.matchProducer(in, "Div"); v == nil && r != nil {
-			if one, ok := m.findScalar(r.In[0]); ok && one == 1 {
-				v = m.findRadicand(r.In[1], 0.5)
+			if one, ok := m.findScalar(r.Input(0)); ok && one == 1 {
+				v = m.findRadicand(r.Input(1), 0.5)
 			} else {
 				m.visited = m.visited[:len(m.visited)-1]
 			}
 		}
 		if v != nil {
-			return n.In[1-i], v
+			return n.Input(1 - i), v
 		}
 	}
 	return nil, nil
@@ -289,8 +289,8 @@ func (m *matcher) findRadicand(tensor *graph.Value, power float64) *graph.Value 
 		return v
 	}
 	if n := m.matchProducer(tensor, "Pow"); n != nil && len(n.In) == 2 {
-		if e, ok := m.findScalar(n.In[1]); ok && e == power {
-			return n.In[0]
+		if e, ok := m.findScalar(n.Input(1)); ok && e == power {
+			return n.Input(0)
 		}
 	}
 	return nil
@@ -303,12 +303,12 @@ func (m *matcher) operandOfCentering(tensor *graph.Value, axes []int) *graph.Val
 	if s == nil || len(s.In) != 2 {
 		return nil
 	}
-	mean := m.matchProducer(s.In[1], "ReduceMean")
-	if mean == nil || mean.In[0] != s.In[0] {
+	mean := m.matchProducer(s.Input(1), "ReduceMean")
+	if mean == nil || mean.Input(0) != s.Input(0) {
 		return nil
 	}
 	if a, ok := m.readReducedAxes(mean); !ok || !slices.Equal(a, axes) {
 		return nil
 	}
-	return s.In[0]
+	return s.Input(0)
 }

@@ -111,6 +111,9 @@ func (m *matcher) matchEndingAt(i int) *Match {
 		if len(inside) == 0 || !m.hidesInnerResults(i, inside) || m.readsInnerResult(node, inside) {
 			continue
 		}
+		if slices.ContainsFunc(m.visited, func(k int) bool { return m.nodes[k].Unread() != nil }) {
+			continue // the pattern would lose what the file says
+		}
 		node.Name, node.Out, node.Opset, node.Off = m.nodes[i].Name, m.nodes[i].Out, m.nodes[i].Opset, m.nodes[i].Off
 		return &Match{node, inside}
 	}
@@ -152,6 +155,9 @@ func (m *matcher) matchProducer(tensor *graph.Value, ops ...string) *graph.Node 
 	if !ok || !slices.Contains(ops, m.nodes[i].Op) || len(m.nodes[i].In) == 0 || m.nodes[i].Domain != "" && m.nodes[i].Domain != "ai.onnx" {
 		return nil
 	}
+	if !slices.Contains(m.visited, i) {
+		m.nodes[i].BeginReading()
+	}
 	m.visited = append(m.visited, i)
 	return m.nodes[i]
 }
@@ -178,7 +184,7 @@ func (m *matcher) findConstant(tensor *graph.Value) *graph.Const {
 			}
 			return c
 		case (x.Op == "Identity" || x.Op == "Cast") && len(x.In) == 1:
-			tensor = x.In[0]
+			tensor = x.Input(0)
 		default:
 			return nil
 		}
@@ -220,15 +226,15 @@ func (m *matcher) collectFactors(tensor *graph.Value, depth int) (float64, []*gr
 	case n == nil:
 		return 1, []*graph.Value{tensor}
 	case n.Op == "Neg" && len(n.In) == 1:
-		c, f := m.collectFactors(n.In[0], depth-1)
+		c, f := m.collectFactors(n.Input(0), depth-1)
 		return -c, f
 	case n.Op == "Mul" && len(n.In) == 2:
-		c, f := m.collectFactors(n.In[0], depth-1)
-		d, g := m.collectFactors(n.In[1], depth-1)
+		c, f := m.collectFactors(n.Input(0), depth-1)
+		d, g := m.collectFactors(n.Input(1), depth-1)
 		return float64(c * d), append(f, g...)
 	case n.Op == "Div" && len(n.In) == 2:
-		if v, ok := m.findScalar(n.In[1]); ok && v != 0 {
-			c, f := m.collectFactors(n.In[0], depth-1)
+		if v, ok := m.findScalar(n.Input(1)); ok && v != 0 {
+			c, f := m.collectFactors(n.Input(0), depth-1)
 			return c / v, f
 		}
 	}
@@ -249,14 +255,14 @@ func (m *matcher) splitSum(tensor *graph.Value) (x *graph.Value, c float64, ok b
 	if n == nil || len(n.In) != 2 {
 		return nil, 0, false
 	}
-	if v, ok := m.findScalar(n.In[1]); ok {
+	if v, ok := m.findScalar(n.Input(1)); ok {
 		if n.Op == "Sub" {
 			v = -v
 		}
-		return n.In[0], v, true
+		return n.Input(0), v, true
 	}
-	if v, ok := m.findScalar(n.In[0]); ok && n.Op == "Add" {
-		return n.In[1], v, true
+	if v, ok := m.findScalar(n.Input(0)); ok && n.Op == "Add" {
+		return n.Input(1), v, true
 	}
 	return nil, 0, false
 }
@@ -265,7 +271,7 @@ func (m *matcher) splitSum(tensor *graph.Value) (x *graph.Value, c float64, ok b
 // operator is not one of ops or the node has several inputs.
 func (m *matcher) unaryOperand(tensor *graph.Value, ops ...string) *graph.Value {
 	if n := m.matchProducer(tensor, ops...); n != nil && len(n.In) == 1 {
-		return n.In[0]
+		return n.Input(0)
 	}
 	return nil
 }
@@ -276,10 +282,10 @@ func (m *matcher) isPowerOf(factors []*graph.Value, x *graph.Value, e float64) b
 	for _, f := range factors {
 		if f == x {
 			sum++
-		} else if n := m.matchProducer(f, "Pow"); n != nil && len(n.In) == 2 && n.In[0] == x {
-			v, _ := m.findScalar(n.In[1])
+		} else if n := m.matchProducer(f, "Pow"); n != nil && len(n.In) == 2 && n.Input(0) == x {
+			v, _ := m.findScalar(n.Input(1))
 			sum += v
-		} else if n := m.matchProducer(f, "Mul"); n != nil && len(n.In) == 2 && n.In[0] == x && n.In[1] == x {
+		} else if n := m.matchProducer(f, "Mul"); n != nil && len(n.In) == 2 && n.Input(0) == x && n.Input(1) == x {
 			sum += 2
 		} else {
 			return false
@@ -297,29 +303,29 @@ func (m *matcher) matchClip(tensor *graph.Value) (x *graph.Value, low, high floa
 	}
 	for i, key := range [...]string{"min", "max"} {
 		v := [...]*float64{&low, &high}[i]
-		if a := n.Attr[key]; a != nil {
+		if a := n.Attribute(key); a != nil {
 			*v = float64(a.Float)
 		} else if len(n.In) <= 1+i {
 			return nil, 0, 0, false
-		} else if *v, ok = m.findScalar(n.In[1+i]); !ok {
+		} else if *v, ok = m.findScalar(n.Input(1 + i)); !ok {
 			return nil, 0, 0, false
 		}
 	}
-	return n.In[0], low, high, true
+	return n.Input(0), low, high, true
 }
 
 // readReducedAxes returns the axes over which n, a reduction, works. ok is false if the reduction
 // drops the reduced axes or does not name them as constants.
 func (m *matcher) readReducedAxes(n *graph.Node) (axes []int, ok bool) {
-	if a := n.Attr["keepdims"]; a != nil && a.Int == 0 {
+	if a := n.Attribute("keepdims"); a != nil && a.Int == 0 {
 		return nil, false
 	}
-	if a := n.Attr["axes"]; a != nil {
+	if a := n.Attribute("axes"); a != nil {
 		for _, v := range a.Ints {
 			axes = append(axes, int(v))
 		}
 	} else if len(n.In) == 2 {
-		c := m.findConstant(n.In[1])
+		c := m.findConstant(n.Input(1))
 		if c == nil {
 			return nil, false
 		}

@@ -84,7 +84,7 @@ func mergeTransposes(nodes []*graph.Node, outer, inner *graph.Node, between, fir
 // readPermutation returns the permutation that n, a Transpose, states. It returns nil if n has
 // another operator, or no valid permutation. The permutation of a scalar is empty but not nil.
 func readPermutation(n *graph.Node) []int {
-	if n.Op != "Transpose" || n.Domain != "" || len(n.In) != 1 || n.Attr["perm"] == nil {
+	if n.Op != "Transpose" || n.Domain != "" || len(n.In) != 1 || len(n.Attr) != 1 || n.Attr["perm"] == nil {
 		return nil
 	}
 	p := make([]int, len(n.Attr["perm"].Ints))

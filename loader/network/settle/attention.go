@@ -404,6 +404,8 @@ func expandGroupQueryAttention(e *expansion) error {
 			}
 		}
 	}
+	e.inputTensor(5) // lengths; see the note below
+	e.inputTensor(6)
 	a := attentionArgs{
 		q: in[0], k: in[1], v: in[2], presentK: e.outputTensor(1), presentV: e.outputTensor(2), causal: true,
 		scale: e.readScoreScale(q[3]), groups: n / kv, softcap: float64(e.Float("softcap", 0)),

@@ -15,7 +15,7 @@ const maxDepth = 8
 // settleIf settles an If node: the branch that a constant condition selects, or both branches if
 // the condition is computed.
 func (s *settler) settleIf(n *Node) error {
-	c := n.Const(0)
+	c := n.Input(0).Const
 	if c == nil {
 		if n.Unstated = s.settleBothBranches(n); n.Unstated == nil {
 			n.Unsized = inferBranchResults(n)
@@ -26,9 +26,9 @@ func (s *settler) settleIf(n *Node) error {
 	if err != nil {
 		return err
 	}
-	a := n.Attr["else_branch"]
+	yes, a := n.Attribute("then_branch"), n.Attribute("else_branch")
 	if v != 0 {
-		a = n.Attr["then_branch"]
+		a = yes
 	}
 	g, err := s.readBranchGraph(n, a)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *settler) readBranchGraph(n *Node, a *graph.Attr) (*graph.Graph, error) 
 func (s *settler) settleBothBranches(n *Node) error {
 	var graphs [2]*graph.Graph
 	for i, name := range [...]string{"then_branch", "else_branch"} {
-		g, err := s.readBranchGraph(n, n.Attr[name])
+		g, err := s.readBranchGraph(n, n.Attribute(name))
 		if err != nil {
 			return err
 		}

@@ -123,7 +123,7 @@ func (s *settler) expandNode(n *Node, f func(e *expansion) error) error {
 		own.Out[i] = &v
 	}
 	e := &expansion{Node: &own, settler: s, label: n.Label, base: cmp.Or(n.base, own.ResultName()), body: []*Node{}}
-	err := f(e)
+	err := own.Apply(func() error { return f(e) })
 	n.Notes = append(n.Notes, e.notes...)
 	if err != nil {
 		return err
@@ -238,10 +238,7 @@ func (e *expansion) floatAlias(x *graph.Value) *graph.Value {
 
 // inputTensor returns input i of the node, or an unnamed tensor if the input is omitted.
 func (e *expansion) inputTensor(i int) *graph.Value {
-	if !e.Given(i) {
-		return &graph.Value{}
-	}
-	return e.In[i]
+	return e.Input(i)
 }
 
 // outputTensor returns result i of the node, or an unnamed tensor if nothing reads the result.
@@ -252,12 +249,13 @@ func (e *expansion) outputTensor(i int) *graph.Value {
 	return e.Out[i]
 }
 
-// attributesWithout returns a copy of the node's attributes without the named ones.
+// attributesWithout returns a copy of the node's attributes without the named ones, which the caller
+// reads itself.
 func (e *expansion) attributesWithout(names ...string) attributes {
 	a := attributes{}
-	for k, v := range e.Attr {
+	for k := range e.Attr {
 		if !slices.Contains(names, k) {
-			a[k] = v
+			a[k] = e.Attribute(k)
 		}
 	}
 	return a

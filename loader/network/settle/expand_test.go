@@ -28,7 +28,7 @@ func TestInOthers(t *testing.T) {
 		{"y = com.microsoft.FusedConv x w b z", attributes{"activation": text("Relu")}, "x 1x2x4x4; w 3x2x1x1:1; b 3:1; z 1x3x4x4", "Conv Add Relu: [1 3 4 4] float32"},
 		{"y = com.microsoft.FusedConv x w", nil, "x 1x2x4x4; w 3x2x1x1:1", "Conv: [1 3 4 4] float32"},
 		{"y = com.microsoft.FusedConv x w - z", nil, "x 1x2x4x4; w 3x2x1x1:1; z 1x3x4x4", "Conv Add: [1 3 4 4] float32"},
-		{"y = com.microsoft.FusedConv x w", attributes{"activation": text("Nonesuch")}, "x 1x2x4x4; w 3x2x1x1:1", `error: cannot infer the result shape of operator "Nonesuch"`},
+		{"y = com.microsoft.FusedConv x w", attributes{"activation": text("Nonesuch")}, "x 1x2x4x4; w 3x2x1x1:1", `error: operator Nonesuch is not modelled`},
 		{"y = com.microsoft.FusedGemm a b", attributes{"activation": text("LeakyRelu"), "activation_alpha": newFloatAttr(0.5)}, "a 2x3; b 3x4", "Gemm LeakyRelu: [2 4] float32"},
 		{"y = com.microsoft.FusedGemm a b", nil, "a 2x3; b 3x4", "Gemm: [2 4] float32"},
 		{"y = com.microsoft.MatMulNBits x w s", attributes{"K": whole(4), "N": whole(2), "block_size": whole(16)}, "x 3x4; w uint8 2x1x8:17; s 2:0.5", "MatMul: [3 2] float32"},

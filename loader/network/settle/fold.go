@@ -7,6 +7,21 @@ import (
 	"anesim/loader/network/ops"
 )
 
+// applyFold calls foldNode, and refuses a node of which something was not read.
+func (s *settler) applyFold(n *Node) (done bool, err error) {
+	n.BeginReading()
+	if done, err = s.foldNode(n); done {
+		if err = n.Unread(); err != nil {
+			for _, out := range n.Out {
+				out.Forget()
+			}
+			n.Kind = Open
+			return false, err
+		}
+	}
+	return done, err
+}
+
 // foldNode makes the results of n constants if its inputs are constants, or if it depends only on a
 // known shape. It reports whether it did.
 func (s *settler) foldNode(n *Node) (bool, error) {
@@ -28,7 +43,7 @@ func (s *settler) foldNode(n *Node) (bool, error) {
 		return true, setConstantResults(n, c...)
 	}
 	if v, ok := ops.EvalComparison(n.Node); ok {
-		dims, err := graph.Broadcast(n.In[0].Dims, n.Const(1).Dims)
+		dims, err := graph.Broadcast(n.Input(0).Dims, n.Const(1).Dims)
 		if err != nil {
 			return false, err
 		}

@@ -49,14 +49,14 @@ func (e *expansion) emitActivation(out, x *graph.Value) error {
 	op := e.Text("activation", "")
 	a := attributes{}
 	var parameters []float32
-	if p := e.Attr["activation_params"]; p != nil {
+	if p := e.Attribute("activation_params"); p != nil {
 		parameters = p.Floats
 	}
 	names := map[string][]string{"LeakyRelu": {"alpha"}, "HardSigmoid": {"alpha", "beta"}, "Elu": {"alpha"}, "Clip": {"min", "max"}}[op]
 	for i, name := range names {
 		if i < len(parameters) {
 			a[name] = newFloatAttr(float64(parameters[i]))
-		} else if v := e.Attr["activation_"+name]; v != nil {
+		} else if v := e.Attribute("activation_" + name); v != nil {
 			a[name] = v
 		}
 	}
@@ -96,10 +96,10 @@ func expandFusedConv(e *expansion) error {
 
 func expandFusedGemm(e *expansion) error {
 	if e.Text("activation", "") == "" {
-		_, err := e.emitNode(e.outputTensor(0), "Gemm", e.Attr, e.In...)
+		_, err := e.emitNode(e.outputTensor(0), "Gemm", e.AllAttributes(), e.AllInputs()...)
 		return err
 	}
-	x, err := e.emitNode(nil, "Gemm", e.attributesWithout("activation", "activation_alpha", "activation_beta", "activation_gamma"), e.In...)
+	x, err := e.emitNode(nil, "Gemm", e.attributesWithout("activation", "activation_alpha", "activation_beta", "activation_gamma"), e.AllInputs()...)
 	if err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ func expandEinsum(e *expansion) error {
 	if e.equationHasEllipsis() {
 		return fmt.Errorf("ellipsis in equation %q is not supported with repeated labels or more than two inputs", e.Text("equation", ""))
 	}
-	in := slices.Clone(e.In)
+	in := slices.Clone(e.AllInputs())
 	for i := range terms {
 		for k := repeatedLabel(terms[i]); k >= 0; k = repeatedLabel(terms[i]) {
 			if in[i], err = e.emitDiagonal(in[i], strings.IndexByte(terms[i], terms[i][k]), k); err != nil {

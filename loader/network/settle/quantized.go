@@ -54,9 +54,10 @@ func (e *expansion) readQuantization(scale, zero, rank int) (s quantization, err
 	if size := e.Int("block_size", 0); size != 0 {
 		return s, fmt.Errorf("block_size %d is not supported; want 0", size)
 	}
+	axis := e.Int("axis", 1)
 	s.axis = 1
 	if len(s.scale) > 1 {
-		s.axis, err = ops.Axis(rank, e.Int("axis", 1))
+		s.axis, err = ops.Axis(rank, axis)
 	}
 	return s, err
 }
@@ -168,7 +169,7 @@ func (e *expansion) dequantizeInput(i int) (*graph.Value, error) {
 			s.axis = len(e.In[i].Dims) - 1
 		}
 	}
-	return e.emitDequantization(nil, e.In[i], s)
+	return e.emitDequantization(nil, e.inputTensor(i), s)
 }
 
 // emitQuantizedResult emits nodes that quantize x, and makes the quantized tensor the first result
@@ -187,7 +188,7 @@ func expandQLinearConv(e *expansion) error {
 	if err != nil {
 		return err
 	}
-	y, err := e.emitNode(nil, "Conv", e.Attr, in...)
+	y, err := e.emitNode(nil, "Conv", e.AllAttributes(), in...)
 	if err != nil {
 		return err
 	}
@@ -252,7 +253,7 @@ func expandQGemm(e *expansion) error {
 	if !e.Given(7) {
 		name = e.outputTensor(0)
 	}
-	y, err := e.emitNode(name, "Gemm", e.Attr, in...)
+	y, err := e.emitNode(name, "Gemm", e.AllAttributes(), in...)
 	if err != nil || name.Given() {
 		return err
 	}
@@ -286,7 +287,13 @@ func newQLinearUnaryExpander(op string) func(e *expansion) error {
 		if err != nil {
 			return err
 		}
+		version := e.Opset
+		if op == "Softmax" {
+			// The attribute is the version of the Softmax, which differs in its axes before 13.
+			e.Opset = int64(e.Int("opset", int(version)))
+		}
 		y, err := e.emitNode(nil, op, e.attributesWithout("channels_last", "opset"), x)
+		e.Opset = version
 		if err != nil {
 			return err
 		}
@@ -305,7 +312,7 @@ func expandQLinearConcat(e *expansion) error {
 		}
 		parts = append(parts, x)
 	}
-	y, err := e.emitNode(nil, "Concat", e.Attr, parts...)
+	y, err := e.emitNode(nil, "Concat", e.AllAttributes(), parts...)
 	if err != nil {
 		return err
 	}
@@ -454,7 +461,7 @@ func expandConvInteger(e *expansion) error {
 	if len(d) < 3 {
 		return fmt.Errorf("weights have shape %v; want at least 3 axes", d)
 	}
-	return e.emitIntegerProduct("Conv", e.Attr, x, w, graph.Elements(d[1:]))
+	return e.emitIntegerProduct("Conv", e.AllAttributes(), x, w, graph.Elements(d[1:]))
 }
 
 func expandMatMulInteger(e *expansion) error {
@@ -513,7 +520,7 @@ func (e *expansion) emitScaledProduct(x *graph.Value, weights, scale, zero, bias
 		return err
 	}
 	s.axis = len(d) - 1
-	w, err := e.emitDequantization(nil, e.In[weights], s)
+	w, err := e.emitDequantization(nil, e.inputTensor(weights), s)
 	if err != nil {
 		return err
 	}

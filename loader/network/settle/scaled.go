@@ -28,7 +28,7 @@ func (s *settler) settleScaledNode(n *Node) (bool, error) {
 		scaled := e.In[at]
 		seen := *scaled // the stored values, without the factor
 		seen.Scale = 0
-		in := slices.Clone(e.In)
+		in := slices.Clone(e.AllInputs())
 		for i := range in {
 			if in[i] == scaled {
 				in[i] = &seen
@@ -55,7 +55,7 @@ func (s *settler) settleScaledNode(n *Node) (bool, error) {
 				in[i] = larger
 			}
 		}
-		_, err = e.emitMultiResultNode(e.Out, e.Domain, e.Op, e.Attr, in...)
+		_, err = e.emitMultiResultNode(e.Out, e.Domain, e.Op, e.AllAttributes(), in...)
 		return err
 	})
 }

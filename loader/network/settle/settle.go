@@ -225,10 +225,13 @@ func (s *settler) settleByKind(n *Node) error {
 	if len(n.Out) == 0 {
 		return errors.New("node has no outputs")
 	}
-	if n.Op == "If" {
-		return s.settleIf(n)
+	if !ops.KnowsDomain(n.Domain) {
+		return ops.NewUnknownError(n.Node)
 	}
-	if done, err := s.foldNode(n); done {
+	if n.Op == "If" {
+		return n.Apply(func() error { return s.settleIf(n) })
+	}
+	if done, err := s.applyFold(n); done {
 		return nil
 	} else if err != nil && !errors.Is(err, graph.ErrBudget) {
 		return err

@@ -137,7 +137,7 @@ func (e *expansion) emitPadding(x *graph.Value, before, after []int) (*graph.Val
 
 // emitWithoutBias emits the node without its bias, in input 2, and then adds the bias.
 func (e *expansion) emitWithoutBias() error {
-	y, err := e.emitNode(nil, e.Op, e.Attr, e.inputTensor(0), e.inputTensor(1))
+	y, err := e.emitNode(nil, e.Op, e.AllAttributes(), e.inputTensor(0), e.inputTensor(1))
 	if err != nil {
 		return err
 	}
@@ -265,6 +265,10 @@ func expandBatchNormalization(e *expansion) error {
 	if err != nil {
 		return err
 	}
+	e.Ignore("momentum") // of training
+	if e.Opset < 9 {
+		e.Accept("spatial", 1)
+	}
 	switch {
 	case len(d) == 0:
 		return errors.New("input is a scalar; want at least 1 axis")
@@ -309,8 +313,12 @@ func expandDropout(e *expansion) error {
 	if err != nil {
 		return err
 	}
+	x := e.inputTensor(0)
 	if e.Asked(0) {
-		e.body = append(e.body, newAliasNode(e.Out[0], e.inputTensor(0)))
+		e.body = append(e.body, newAliasNode(e.Out[0], x))
+	}
+	if err := ops.CheckInference(e.Node); err != nil {
+		return err
 	}
 	kept := &graph.Const{Dims: []int{1}, Type: graph.Bool, Numbers: []float64{1}}
 	if e.Opset < 10 {
