@@ -24,6 +24,7 @@ func TestSmallerScratchpad(t *testing.T) {
 		"matmul m=200 k=300 n=160", "matmul m=64 k=256 n=96 rhs=runtime", "linear m=128 k=512 n=64 bias=true", "add c=64 h=40 w=40",
 		"mul c=128 h=30 w=30 second=constant", "softmax c=8 h=64 w=96 axis=w", "softmax c=64 h=20 w=20 axis=c", "layernorm c=1 h=128 w=768 axis=w",
 		"reduce c=64 h=32 w=32 kind=mean axis=hw", "transpose c=128 h=1 w=300", "pool c=32 h=32 w=32 k=2 stride=2", "tile c=2 h=4 w=32 reps=1x3x2x2", "gelu c=256 h=24 w=24",
+		"mul c=256 h=1 w=1024", "log c=64 h=1 w=640", "conv cin=96 h=1 w=1500 cout=64 kh=1 kw=3 sx=2 pad=0,0,1,1", "matmul m=1 k=16384 n=16",
 	} {
 		words := strings.Fields(spelled)
 		m, err := anesim.Layer(words[0], words[1:]...)

@@ -133,6 +133,16 @@ func (o Op) IsActivation() bool {
 	return o >= ReLU && o <= Rsqrt || o >= Abs && o <= LogicalNot
 }
 
+// IsBinary reports whether o combines each element of its input with one of a second operand, as a
+// sum does.
+func (o Op) IsBinary() bool {
+	switch o {
+	case Add, Sub, Mul, Max, Min, RealDiv, Average, Pow:
+		return true
+	}
+	return false
+}
+
 // ElementBits returns the size in bits of the elements that the operation reads and writes.
 func (o Op) ElementBits() int {
 	if o == LogicalNot {

@@ -7,29 +7,6 @@ import (
 	ox "anesim/loader/network/onnx/onnxtest"
 )
 
-// TestReductionInParts checks into how many layers a sum along an axis is split. The channels are
-// split only if that makes each part small enough for the engine. If even a single channel has too
-// many columns, the sum is one layer, which is refused as a whole.
-func TestReductionInParts(t *testing.T) {
-	for _, tt := range []struct {
-		dims   []int
-		axis   int
-		layers int
-	}{
-		{[]int{512, 300, 300}, 2, 1},
-		{[]int{4096, 300, 300}, 2, 5}, // two slices, their sums, and a concat
-		{[]int{16384, 2, 8192}, 1, 1}, // 8,192 columns are one too many
-	} {
-		n, err := ReadONNX(ox.Model(ox.Input("x", tt.dims...), ox.Output("y"), ox.Node("ReduceSum", "y", []string{"x"}, ox.List("axes", tt.axis))), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(n.Layers) != tt.layers {
-			t.Errorf("sum of %v along axis %d: %d layers; want %d", tt.dims, tt.axis, len(n.Layers), tt.layers)
-		}
-	}
-}
-
 // TestLayersOfSmallFiles reads two LSTMs of 512 steps in both directions, which are 21,559 layers
 // each. A small file may have the first, the largest that docs/limits.md allows, but not both.
 func TestLayersOfSmallFiles(t *testing.T) {

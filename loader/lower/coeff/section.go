@@ -1,6 +1,10 @@
 package coeff
 
-import "anesim/loader/layer"
+import (
+	"maps"
+
+	"anesim/loader/layer"
+)
 
 // A Section collects the constants of a program: its weights and activation tables. If SizesOnly is
 // set, it only counts bytes, for a program that is timed but never run.
@@ -58,6 +62,12 @@ func (s *Section) Copy(from *Section, at, n int) {
 		return
 	}
 	s.Add(from.Data[at : at+n])
+}
+
+// Cut removes everything from offset n on.
+func (s *Section) Cut(n int) {
+	s.Data, s.Bytes = s.Data[:min(n, len(s.Data))], n
+	maps.DeleteFunc(s.tables, func(_ string, at int) bool { return at >= n })
 }
 
 // Pad appends zeros until the length of the section is a multiple of unit.

@@ -21,14 +21,14 @@ func lowerConvolution(o *Output, j job) error {
 	c := newWidenedConvolution(j)
 	in, out := l.In, l.Out()
 	x, y := o.placeInput(j, "x", in), o.placeOutput(j, "y", out)
-	if err := checkRowsFit(l, ConvSource(l), min(l.Window.Kh, in.H)); err != nil {
-		return err
-	}
-	to := placeBeforeActivation(o, j, y, out)
 	shares, err := c.Shares()
 	if err != nil {
 		return err
 	}
+	if err := checkRowsFit(l, ConvTask(c, ConvSource(l), shareResultShape(l, shares[0])).SourceTile(), min(l.Window.Kh, in.H)); err != nil {
+		return err
+	}
+	to := placeBeforeActivation(o, j, y, out)
 	made := kernels{}
 	for n := range in.N {
 		if computesOutputPairs(l) {

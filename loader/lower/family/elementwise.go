@@ -85,13 +85,19 @@ func lowerElementwise(o *Output, j job) error {
 
 // countFittingRows returns how many rows of a tensor of shape s fit in L2 at a time if n tiles with
 // the layout *layout need room together. If the vendor's compiler of 2023 would stream the tensor,
-// countFittingRows also replaces the patch of t and *layout. If not even one row fits, the error is
-// a *layer.LimitError. (All rows fit in 25 of 25 programs; the choice of fewer is assumed.)
+// or if not even one row fits, countFittingRows also replaces the patch of t and *layout. If not
+// even the columns of the narrowest patch fit, the error is a *layer.LimitError. (All rows fit in 25
+// of 25 programs; the choice of fewer is assumed.)
 func countFittingRows(l *layer.Layer, t *task.Task, s regs.Shape, layout *place.Layout, n int) (int, error) {
 	if usesStreamedPatch(l, s) {
 		t.SetPatch(task.StreamedPatch(s))
 		*layout = t.PackedPlanarTile()
 		return t.TileHeight(), nil
+	}
+	// A task that reads each element once needs only the columns of a patch. (Programs of 2023 have
+	// narrower patches where rows do not fit; that others narrow it only then is inferred.)
+	for n*layout.Row > l.LargestTile() && task.NarrowPlanarPatch(t) {
+		*layout = t.PlanarTile()
 	}
 	rows := min(s.Height, l.LargestTile()/(n*layout.Row))
 	if rows == 0 {
@@ -152,7 +158,7 @@ func lowerQuotient(o *Output, j job, in regs.Shape, x place.Memory) error {
 		z2 = l.SecondShape
 		z = o.placePort(j, "z", loader.Input, place.Bar6, z2, place.Surface(place.Bar6, z2))
 	}
-	if checkRowsFit(l, place.NewView(z, z2).S, z2.H) != nil {
+	if checkRowsFit(l, place.Packed(place.NewView(z, z2).S), z2.H) != nil {
 		// The second input does not fit L2, so its reciprocal goes through the scratch buffer
 		// (assumed).
 		reciprocal := o.allocateTensor(z2)
@@ -200,7 +206,7 @@ func addBroadcastTasks(o *Output, j job, in regs.Shape, s layer.Shape, x, y, z p
 	prep := task.NewCopy(small)
 	at := place.ResultTile(small)
 	bytes := at.Row * s.H
-	if err := checkRowsFit(j.layer, small, s.H); err != nil {
+	if err := checkRowsFit(j.layer, at, s.H); err != nil {
 		return err
 	}
 	kept := prep.KeepResult(at)
@@ -225,7 +231,10 @@ func addBroadcastTasks(o *Output, j job, in regs.Shape, s layer.Shape, x, y, z p
 func appendTaskWithL2Operand(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y place.Memory, kept *task.Tile, second place.Layout, used int) error {
 	at := t.PlanarTile()
 	if used+at.Row*in.Height > l.LargestTile() {
-		rows := (l.LargestTile() - used) / at.Row
+		for used+at.Row > l.LargestTile() && task.NarrowPlanarPatch(t) {
+			at = t.PlanarTile()
+		}
+		rows := min(in.Height, (l.LargestTile()-used)/at.Row)
 		if rows < 1 {
 			return layer.CheckLimit("size in bytes of a row and the second operand in L2", used+at.Row, l.LargestTile(),
 				"split the width or the channels until they have at most %d bytes")

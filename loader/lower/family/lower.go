@@ -1,6 +1,9 @@
 package family
 
 import (
+	"cmp"
+	"errors"
+
 	"anesim/hw/execycles"
 	"anesim/hw/regs"
 	"anesim/loader"
@@ -70,8 +73,19 @@ func (o *Output) addTask(t *task.Task) {
 	}
 }
 
-// lowerLayer appends the tasks of a job's layer by calling the function for its operation.
+// lowerLayer appends the tasks of a job's layer. If the layer exceeds a limit and has results that do
+// not depend on each other, they are computed in parts.
 func lowerLayer(o *Output, j job) error {
+	before, l := *o, *j.layer
+	err := cmp.Or(lowerWhole(o, j), task.FirstError(o.Tasks[min(len(before.Tasks), len(o.Tasks)):]))
+	if limit := (*layer.LimitError)(nil); errors.As(err, &limit) {
+		return lowerInParts(o, before, job{&l, j.weights, j.at}, err)
+	}
+	return err
+}
+
+// lowerWhole appends the tasks of a job's layer by calling the function for its operation.
+func lowerWhole(o *Output, j job) error {
 	if j.layer.NeedsActivationTask() {
 		return lowerWithActivation(o, j)
 	}

@@ -12,12 +12,12 @@ import (
 
 // copyView appends the task that copies in to out, both in memory.
 func copyView(o *Output, l *layer.Layer, in, out place.View) error {
-	if err := checkRowsFit(l, in.S, 1); err != nil {
-		return err
-	}
 	s := in.S
 	t := task.NewCopy(s)
 	at := t.SourceTile()
+	if err := checkRowsFit(l, at, 1); err != nil {
+		return err
+	}
 	rows, tile := TileHeight(l, s, layer.Shape{N: 1, C: s.Channels, H: s.Height, W: s.Width}, task.Pointwise, &at, false)
 	t.SetTileHeight(tile)
 	t.LoadSource1(in.M, at, false)

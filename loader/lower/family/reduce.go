@@ -31,7 +31,7 @@ func lowerReduction(o *Output, j job) error {
 		return lowerMinimum(o, j)
 	}
 	if l.Axes == layer.AxisC|layer.AxisH {
-		return lowerTwoReductions(o, j)
+		return lowerTwoReductions(o, j, layer.AxisC)
 	}
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.Out())
 	in, out := place.NewView(x, l.In), place.NewView(y, l.Out())
@@ -82,11 +82,11 @@ func lowerReduction(o *Output, j job) error {
 // copyUnreduced appends the task that copies in, whose reduced axes have extent 1, to out.
 func copyUnreduced(o *Output, l *layer.Layer, in, out place.View) error {
 	return splitTensorToFit(o, l, in, out, func(in, out place.View) error {
-		if err := checkRowsFit(l, in.S, 1); err != nil {
-			return err
-		}
 		t := task.NewCopy(in.S)
 		at := t.SourceTile()
+		if err := checkRowsFit(l, at, 1); err != nil {
+			return err
+		}
 		rows := min(in.S.Height, l.LargestTile()/at.Row)
 		t.SetTileHeight(rows)
 		t.LoadSource1(in.M, at, false)
@@ -154,13 +154,23 @@ func lowerMinimum(o *Output, j job) error {
 	)
 }
 
-// lowerTwoReductions appends the tasks that reduce the channels, and then the rows of the result.
-func lowerTwoReductions(o *Output, j job) error {
+// lowerReductionInSteps appends the tasks that reduce one axis of a tensor, the last one that l
+// reduces, and then the others of the result.
+func lowerReductionInSteps(o *Output, j job) error {
+	last := layer.AxisW
+	for j.layer.Axes&last == 0 {
+		last >>= 1
+	}
+	return lowerTwoReductions(o, j, last)
+}
+
+// lowerTwoReductions appends the tasks that reduce one axis, and then the others of l.
+func lowerTwoReductions(o *Output, j job, axis layer.Axes) error {
 	l := j.layer
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.Out())
 	first, second := *l, *l
-	first.Axes = layer.AxisC
-	second.In, second.Axes = first.Out(), layer.AxisH
+	first.Axes = axis
+	second.In, second.Axes = first.Out(), l.Axes&^axis
 	between := o.allocateTensor(second.In)
 	return lowerSublayers(o, l,
 		sublayer{first, j.weights, ports{"x": x, "y": between}},
@@ -344,11 +354,11 @@ func computeChannelMaxima(o *Output, l *layer.Layer, in, out place.View) error {
 	if err := checkMaximumChannels(in.S.Channels); err != nil {
 		return err
 	}
-	if err := checkRowsFit(l, in.S, 1); err != nil {
-		return err
-	}
 	t := task.NewChannelMaximum(in.S)
 	at := t.SourceTile()
+	if err := checkRowsFit(l, at, 1); err != nil {
+		return err
+	}
 	rows, tile := TileHeight(l, in.S, layer.Shape{N: 1, C: 1, H: in.S.Height, W: in.S.Width}, &layer.Window{Kh: 1, Kw: 1, Sy: 1, Sx: 1}, &at, false)
 	t.SetTileHeight(tile)
 	t.LoadSource1(in.M, at, false)

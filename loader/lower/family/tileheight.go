@@ -69,10 +69,11 @@ func TileHeight(l *layer.Layer, src regs.Shape, out layer.Shape, w *layer.Window
 	return min(src.Height, layer.RoundUp((tile-1)*w.Sy+w.Kh-w.Py, w.Sy)), tile
 }
 
-// checkRowsFit returns a *layer.LimitError if L2 cannot hold kh rows of a source of shape src, the
-// rows that one window covers.
-func checkRowsFit(l *layer.Layer, src regs.Shape, kh int) error {
-	return layer.CheckLimit("size in bytes of the rows of one window in L2", place.Packed(src).Row*kh, l.LargestTile(),
+// checkRowsFit returns a *layer.LimitError if L2 cannot hold kh rows of a source with layout at, the
+// rows that one window covers. A source that is loaded once and read in patches needs room only for
+// the columns of a slice or a patch; the layout says for how many.
+func checkRowsFit(l *layer.Layer, at place.Layout, kh int) error {
+	return layer.CheckLimit("size in bytes of the rows of one window in L2", at.Depth*kh, l.LargestTile(),
 		"split the width or the input channels until they have at most %d bytes")
 }
 

@@ -77,10 +77,10 @@ func addActivation(o *Output, j job, op layer.Op, s layer.Shape, x, y place.Memo
 		t.SetPatch(task.NarrowPatch)
 	}
 	at := t.SourceTile()
-	rows, tile := TileHeight(j.layer, in, s, task.Pointwise, &at, false)
-	if err := checkRowsFit(j.layer, in, 1); err != nil {
+	if err := checkRowsFit(j.layer, at, 1); err != nil {
 		return err
 	}
+	rows, tile := TileHeight(j.layer, in, s, task.Pointwise, &at, false)
 	t.SetTileHeight(tile)
 	t.LoadSource1(x, at, false)
 	t.WriteResult(y, at.Row*rows)

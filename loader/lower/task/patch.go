@@ -129,6 +129,17 @@ func PlanarPatch(w, h uint32) Patch {
 	}
 }
 
+// NarrowPlanarPatch halves the columns of the patch of planar task t, so that its sources need room
+// for fewer columns in L2. It reports false if the patch has 16 columns, the fewest seen.
+func NarrowPlanarPatch(t *Task) bool {
+	p := t.g.Common.PlanarPatch
+	if p.Log2W() <= 4 {
+		return false
+	}
+	t.SetPatch(PlanarPatch(p.Log2W()-1, p.Log2H()))
+	return true
+}
+
 // SetTileHeight makes the task compute its result in tiles of the given number of rows.
 func (t *registers) SetTileHeight(rows int) {
 	t.g.Common.TileCfg = t.g.Common.TileCfg.WithTileHeight(uint32(rows))

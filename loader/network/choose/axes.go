@@ -1,13 +1,11 @@
 package choose
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
-	"anesim/loader/lower/join"
 	"anesim/loader/network/graph"
 )
 
@@ -51,7 +49,7 @@ func (n *Chooser) reduceAxes(op layer.Op, x Operand, axes []bool) (Operand, erro
 				d[i] = 1
 			}
 		}
-		return n.reduceInParts(op, x, set, d)
+		return n.addLayer(layer.Reduction(op, x.shape(), set), layer.Weights{}, d, x)
 	}
 	// Reduce one axis at a time, the last first.
 	for i := len(d) - 1; i >= 0; i-- {
@@ -66,49 +64,6 @@ func (n *Chooser) reduceAxes(op layer.Op, x Operand, axes []bool) (Operand, erro
 		}
 	}
 	return x, nil
-}
-
-// reduceInParts applies the reduction op over the axes in set. d holds the dimensions of the
-// result. If the engine can only do that for fewer channels, and channels are not reduced,
-// reduceInParts adds a layer for each part of the channels and concatenates the results.
-func (n *Chooser) reduceInParts(op layer.Op, x Operand, set layer.Axes, d []int) (Operand, error) {
-	one := layer.Reduction(op, x.shape(), set)
-	one.In.C = 1
-	if c := len(x.Dims) - 3; c < 0 || set&layer.AxisC != 0 || exceedsLimit(one) {
-		return n.addLayer(layer.Reduction(op, x.shape(), set), layer.Weights{}, d, x)
-	}
-	return n.reduceHalves(op, x, set, d)
-}
-
-// reduceHalves is reduceInParts for a reduction that the engine can do for a single channel. It
-// halves the channels until the engine can do it for the rest.
-func (n *Chooser) reduceHalves(op layer.Op, x Operand, set layer.Axes, d []int) (Operand, error) {
-	l, c := layer.Reduction(op, x.shape(), set), len(x.Dims)-3
-	if x.Dims[c] < 2 || !exceedsLimit(l) {
-		return n.addLayer(l, layer.Weights{}, d, x)
-	}
-	half := x.Dims[c] / 2
-	var parts []Operand
-	for _, r := range [...][2]int{{0, half}, {half, x.Dims[c] - half}} {
-		part, err := n.sliceAxis(x, c, r[0], r[1])
-		if err != nil {
-			return x, err
-		}
-		out := slices.Clone(d)
-		out[c] = r[1]
-		if part, err = n.reduceHalves(op, part, set, out); err != nil {
-			return x, err
-		}
-		parts = append(parts, part)
-	}
-	return n.concatenate(c, parts)
-}
-
-// exceedsLimit reports whether layer l is larger than the engine can compute.
-func exceedsLimit(l layer.Layer) bool {
-	var limit *layer.LimitError
-	_, err := join.NewPart(l, layer.Weights{})
-	return errors.As(err, &limit)
 }
 
 // multiplyAxisByMatrix adds layers that multiply each vector along an axis of x by a constant

@@ -127,10 +127,10 @@ func TestRefuseNamesTheBound(t *testing.T) {
 		values map[string]string
 		want   string // the end of the message
 	}{
-		{"add", map[string]string{"c": "100000"}, "; with c=61439 it works; c=61440 exceeds another limit: size in bytes of a row in L2 is 1966144; want at most 1966080"},
-		{"add", map[string]string{"c": "62000"}, "; with c=61439 it works"}, // the stated limit decides
+		{"reduce", map[string]string{"kind": "sum", "axis": "c", "c": "100000", "w": "32"}, "; with c=15360 it works; c=15361 exceeds another limit: size in bytes of tiles in L2 is 1966656; want at most 1966080"},
+		{"add", map[string]string{"c": "100000"}, "; with c=65536 it works"}, // the stated limit decides
 		{"relu", map[string]string{"c": "300000"}, "; with c=65536 it works"},
-		{"transpose", map[string]string{"c": "70000", "w": "70000"}, "; with c=856 w=1096 it works"}, // two sizes
+		{"transpose", map[string]string{"c": "70000", "w": "70000"}, "; with c=16384 w=16384 it works"}, // two sizes
 	} {
 		o, _ := keys.Find(tc.op)
 		err := lowerSizes(o, tc.values)

@@ -1,0 +1,122 @@
+package lower_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/x448/float16"
+
+	"anesim/loader/layer"
+	"anesim/loader/network/list"
+	"anesim/loader/network/weights"
+)
+
+// A layer without neighbours gives the same bits in one long row, which does not fit in a small L2,
+// as in many short rows, which do. No layer of the list is refused.
+func TestLongRowsAndShortRowsAgree(t *testing.T) {
+	const (
+		l2   = 1 << 17
+		rows = 32
+	)
+	r := rand.New(rand.NewPCG(51, 2))
+	long := layer.Shape{N: 1, C: 96, H: 1, W: 1024}
+	short := layer.Shape{N: 1, C: 96, H: rows, W: long.W / rows}
+	fold := func(s layer.Shape) layer.Shape {
+		if s.W == long.W {
+			s.H, s.W = rows, s.W/rows
+		}
+		return s
+	}
+	layers := []layer.Layer{
+		layer.Conv(long, 32, layer.Valid(1, 1)), layer.Conv(long, 128, layer.Valid(1, 1)), layer.Depthwise(long, layer.Valid(1, 1)),
+		layer.Binary(layer.Mul, long, layer.Shape{N: 1, C: 96, H: 1, W: 1}), layer.Binary(layer.Add, long, layer.Shape{N: 1, C: 1, H: 1, W: 1}),
+		{Op: layer.Mul, In: long, Second: layer.Constant, SecondShape: layer.Shape{N: 1, C: 96, H: 1, W: 1}},
+		{Op: layer.Max, In: long, Second: layer.Constant, SecondShape: layer.Shape{N: 1, C: 96, H: 1, W: 1}},
+		layer.Reduction(layer.Softmax, long, layer.AxisC), layer.Reduction(layer.ReduceMax, long, layer.AxisC), layer.Reduction(layer.ReduceSum, long, layer.AxisC),
+	}
+	for _, op := range []layer.Op{layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min, layer.RealDiv, layer.Average, layer.Pow} {
+		layers = append(layers, layer.Binary(op, long, long))
+	}
+	for _, op := range []layer.Op{
+		layer.ReLU, layer.GELU, layer.SiLU, layer.Exp, layer.Abs, layer.Square, layer.Cube, layer.HardSwish, layer.Log, layer.Sin, layer.Atan, layer.Floor, layer.PReLU,
+	} {
+		layers = append(layers, layer.Unary(op, long))
+	}
+	for _, l := range layers {
+		w, err := weights.Complete(&list.Layer{Lower: l}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := map[string][]float16.Float16{"x": halves(r, l.In.Elements())}
+		if l.Second == layer.Runtime && l.Op.IsBinary() {
+			in["z"] = halves(r, l.SecondShape.Elements())
+		}
+		folded := l
+		folded.In, folded.SecondShape = short, fold(l.SecondShape)
+		l.Memories.L2 = l2
+		got, err := run(l, w, in)
+		if err != nil {
+			t.Errorf("%v in a long row: %v", l.Op, err)
+			continue
+		}
+		want, err := run(folded, w, in)
+		if err != nil {
+			t.Errorf("%v in short rows: %v", l.Op, err)
+			continue
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%v of a long row and of short rows differ", l.Op)
+		}
+	}
+}
+
+// A tensor larger than L2 is reduced in steps: the result is that of the reference.
+func TestReductionsLargerThanL2(t *testing.T) {
+	r := rand.New(rand.NewPCG(51, 3))
+	s := layer.Shape{N: 2, C: 40, H: 16, W: 128}
+	for _, op := range []layer.Op{layer.ReduceMean, layer.ReduceMax, layer.ReduceMin, layer.Softmax} {
+		for axes := layer.AxisC; axes <= layer.AxisC|layer.AxisH|layer.AxisW; axes++ {
+			l := layer.Reduction(op, s, axes)
+			w, err := weights.Complete(&list.Layer{Lower: l}, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.Memories.L2 = 1 << 16
+			x := halves(r, s.Elements())
+			got, err := run(l, w, map[string][]float16.Float16{"x": x})
+			if err == nil {
+				err = near(got, gathered(l, tensor{s, floats(x)}), 0.01)
+			}
+			if err != nil {
+				t.Errorf("%v over axes %#x: %v", op, axes, err)
+			}
+		}
+	}
+}
+
+// A convolution with a stride takes a row of any width, like Whisper's second layer (384x1x3000),
+// and gives the values of its definition.
+func TestStridedRowConvolution(t *testing.T) {
+	r := rand.New(rand.NewPCG(51, 4))
+	for _, width := range []int{300, 1000} {
+		l := layer.Conv(layer.Shape{N: 1, C: 24, H: 1, W: width}, 16, layer.Window{Kh: 1, Kw: 3, Sy: 1, Sx: 2, Px: 1, Qx: 1})
+		w, err := weights.Complete(&list.Layer{Lower: l}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := halves(r, l.In.Elements())
+		in := map[string][]float16.Float16{"x": x}
+		want, err := run(l, w, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Memories.L2 = 1 << 14 // fewer bytes than the row has
+		got, err := run(l, w, in)
+		if err != nil {
+			t.Errorf("%d columns: %v", width, err)
+		} else if !slices.Equal(got, want) {
+			t.Errorf("%d columns: values differ from those with a large L2", width)
+		}
+	}
+}
