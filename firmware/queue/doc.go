@@ -16,7 +16,7 @@
 // its own context for the registers that its program wrote, because 39 of 104 real
 // descriptors leave words unwritten that another program would otherwise set.
 //
-// Time is provided by the caller: each run returns how long it took. The same scheduler
-// therefore drives both the device, descriptor by descriptor, and a simulation of a million
-// dispatches whose runs were timed once.
+// Time is provided by the caller: each run returns how long it took. The scheduler drives the device,
+// descriptor by descriptor. The simulation of many dispatches, in package traffic, has queues of its
+// own: it asks only for the order of requests, and a million of them must take seconds.
 package queue
