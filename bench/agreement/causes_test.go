@@ -229,8 +229,8 @@ func TestSharedGraphs(t *testing.T) {
 }
 
 // compareSharedGraph runs the ONNX file at path on the engine with the inputs beside it, and compares
-// the outputs with the values of onnxruntime beside it. It returns what differs, or why the outputs
-// cannot be computed, or "".
+// the outputs with the values of onnxruntime beside it. It returns the differences, or the reason why
+// the outputs cannot be computed, or "".
 func compareSharedGraph(t *testing.T, path string) string {
 	t.Helper()
 	dir := filepath.Dir(path)

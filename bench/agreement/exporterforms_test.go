@@ -6,8 +6,8 @@ import (
 	ox "anesim/loader/network/onnx/onnxtest"
 )
 
-// exporterForms are forms in which exporters write networks, by what is special about each. Every
-// graph has a result y.
+// exporterForms are forms in which exporters write networks, by a description of each. Every graph
+// has a result y.
 var exporterForms = []struct {
 	name  string
 	parts []ox.Message
@@ -31,6 +31,61 @@ var exporterForms = []struct {
 		ox.Input("x", 1, 2, 4, 4), scalar("s", 1./32), ox.Whole("z", 2, 1, []int{}, 100), ox.Node("QuantizeLinear", "q", inputNames("x", "s", "z")),
 		ox.Whole("w", 3, 1, []int{3, 2, 1, 1}, 100, -90, 110, -95, 120, -80), ox.Constant("ws", []int{3}, 0.01, 0.02, 0.005), ox.Whole("wz", 3, 1, []int{}, 5), scalar("t", 0.05),
 		ox.Node("QLinearConv", "c", inputNames("q", "s", "z", "w", "ws", "wz", "t", "z")), ox.Node("DequantizeLinear", "y", inputNames("c", "t", "z")),
+	}},
+	{"loop whose body chooses a branch by the iteration", []ox.Message{
+		ox.Input("x", 2, 4), weightConstant("w", 4, 4), ox.Whole("n", 7, 8, []int{}, 3),
+		ox.Several("Loop", inputNames("y", "all"), inputNames("n", "", "x"), ox.Graph("body",
+			ox.InputOf(7, "i"), ox.InputOf(9, "go"), ox.Input("h", 2, 4), ox.Whole("one", 7, 8, []int{}, 1),
+			ox.Node("MatMul", "p", inputNames("h", "w")), ox.Node("Equal", "second", inputNames("i", "one")),
+			ox.Node("If", "q", inputNames("second"), ox.Graph("then_branch", ox.Node("Tanh", "a", inputNames("p")), ox.Output("a")), ox.Graph("else_branch", ox.Node("Relu", "b", inputNames("p")), ox.Output("b"))),
+			ox.Node("Neg", "r", inputNames("q")), ox.Node("Identity", "on", inputNames("go")), ox.Output("on"), ox.Output("q"), ox.Output("r"))),
+		ox.Output("all"),
+	}},
+	{"loop that a counter ends", []ox.Message{
+		ox.Input("x", 2, 4), ox.Whole("zero", 7, 8, []int{}, 0), ox.Whole("t", 9, 1, []int{}, 1),
+		ox.Several("Loop", inputNames("last", "y"), inputNames("", "t", "zero", "x"), ox.Graph("body",
+			ox.InputOf(7, "i"), ox.InputOf(9, "go"), ox.InputOf(7, "k"), ox.Input("h", 2, 4), ox.Whole("two", 7, 8, []int{}, 2), ox.Whole("five", 7, 8, []int{}, 5),
+			ox.Node("Add", "k2", inputNames("k", "two")), ox.Node("Less", "on", inputNames("k2", "five")), ox.Node("Cast", "f", inputNames("k2"), ox.Int("to", 1)), ox.Node("Add", "h2", inputNames("h", "f")),
+			ox.Output("on"), ox.Output("k2"), ox.Output("h2"))),
+		ox.Output("last"),
+	}},
+	{"loop without iterations", []ox.Message{
+		ox.Input("x", 2, 4), ox.Whole("n", 7, 8, []int{}, 0), ox.Node("Loop", "a", inputNames("n", "", "x"), ox.Graph("body",
+			ox.InputOf(7, "i"), ox.InputOf(9, "go"), ox.Input("h", 2, 4), ox.Node("Neg", "m", inputNames("h")), ox.Output("go"), ox.Output("m"))), ox.Node("Relu", "y", inputNames("a")),
+	}},
+	{"loop in a loop", []ox.Message{
+		ox.Input("x", 2, 4), ox.Whole("n", 7, 8, []int{}, 2), ox.Node("Loop", "y", inputNames("n", "", "x"), ox.Graph("body",
+			ox.InputOf(7, "i"), ox.InputOf(9, "go"), ox.Input("h", 2, 4), ox.Node("Loop", "inner", inputNames("n", "go", "h"), ox.Graph("body",
+				ox.InputOf(7, "j"), ox.InputOf(9, "on"), ox.Input("g", 2, 4), scalar("c", 0.5), ox.Node("Mul", "m", inputNames("g", "c")), ox.Node("Add", "s", inputNames("m", "x")), ox.Output("on"), ox.Output("s"))),
+			ox.Node("Tanh", "next", inputNames("inner")), ox.Output("go"), ox.Output("next"))),
+	}},
+	{"scan of two inputs, one backwards", []ox.Message{
+		ox.Input("x", 4, 3, 2), ox.Input("z", 3, 4), ox.Input("s", 4),
+		ox.Several("Scan", inputNames("y", "all", "back"), inputNames("s", "x", "z"), ox.Int("num_scan_inputs", 2), ox.List("scan_input_axes", 1, 0), ox.List("scan_input_directions", 0, 1),
+			ox.List("scan_output_axes", 1, -1), ox.List("scan_output_directions", 1, 0), ox.Graph("body",
+				ox.Input("h", 4), ox.Input("u", 4, 2), ox.Input("v", 4), ox.Ints("axes", 1), ox.Node("ReduceSum", "r", inputNames("u", "axes"), ox.Int("keepdims", 0)), ox.Node("Mul", "m", inputNames("r", "v")), ox.Node("Add", "n", inputNames("h", "m")), ox.Node("Neg", "k", inputNames("n")),
+				ox.Output("n"), ox.Output("m"), ox.Output("k"))),
+		ox.Output("all"), ox.Output("back"),
+	}},
+	{"loop that fills a sequence", []ox.Message{
+		ox.Input("x", 2, 4), ox.Whole("n", 7, 8, []int{}, 3), ox.Node("SequenceEmpty", "e", nil),
+		ox.Several("Loop", inputNames("h3", "q"), inputNames("n", "", "x", "e"), ox.Graph("body",
+			ox.InputOf(7, "i"), ox.InputOf(9, "go"), ox.Input("h", 2, 4), ox.Input("list"), ox.Node("Tanh", "t", inputNames("h")), ox.Node("SequenceInsert", "more", inputNames("list", "t")), ox.Output("go"), ox.Output("t"), ox.Output("more"))),
+		ox.Node("ConcatFromSequence", "y", inputNames("q"), ox.Int("axis", 1), ox.Int("new_axis", 1)),
+	}},
+	{"sequence that is split, changed and concatenated", []ox.Message{
+		ox.Input("x", 2, 5), ox.Input("z", 2, 3), ox.Whole("two", 7, 8, []int{}, 2), ox.Whole("one", 7, 8, []int{}, 1), ox.Whole("last", 7, 8, []int{}, -1),
+		ox.Node("SplitToSequence", "s", inputNames("x", "two"), ox.Int("axis", 1)), ox.Node("SequenceInsert", "t", inputNames("s", "z", "one")), ox.Node("SequenceErase", "u", inputNames("t", "last")),
+		ox.Node("ConcatFromSequence", "a", inputNames("u"), ox.Int("axis", 1)), ox.Node("SequenceAt", "b", inputNames("t", "last")), ox.Node("SequenceLength", "n", inputNames("t")), ox.Node("Cast", "f", inputNames("n"), ox.Int("to", 1)),
+		ox.Node("Mul", "c", inputNames("a", "f")), ox.Node("Concat", "y", inputNames("c", "b"), ox.Int("axis", 1)),
+	}},
+	{"sequence of slices without their axis", []ox.Message{
+		ox.Input("x", 3, 4), ox.Node("SplitToSequence", "s", inputNames("x"), ox.Int("keepdims", 0)), ox.Whole("one", 7, 8, []int{}, 1), ox.Node("SequenceAt", "a", inputNames("s", "one")), ox.Node("Neg", "y", inputNames("a")),
+	}},
+	{"body for each tensor of a sequence", []ox.Message{
+		ox.Input("x", 2, 4), ox.Input("z", 3, 4), ox.Input("w", 4), ox.Node("SequenceConstruct", "s", inputNames("x", "z")),
+		ox.Node("SequenceMap", "m", inputNames("s", "w"), ox.Graph("body", ox.Input("a", 2, 4), ox.Input("b", 4), ox.Node("Mul", "c", inputNames("a", "b")), ox.Output("c"))),
+		ox.Node("ConcatFromSequence", "y", inputNames("m"), ox.Int("axis", 0)),
 	}},
 }
 

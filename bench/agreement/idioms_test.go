@@ -9,12 +9,10 @@ import (
 
 // refusedIdioms names forms of exporters that are not modelled yet, and why.
 var refusedIdioms = map[string]string{
-	"r3_loop_constant_trip": "loops are not unrolled",
-	"r4_split_to_sequence":  "sequences are not modelled",
-	"r5_rnn_relu":           "other activations are not modelled",
-	"r6_center_crop_pad":    "unknown operator",
-	"r6_col2im":             "unknown operator",
-	"r6_mel_weight_matrix":  "unknown operator",
+	"r5_rnn_relu":          "other activations are not modelled",
+	"r6_center_crop_pad":   "unknown operator",
+	"r6_col2im":            "unknown operator",
+	"r6_mel_weight_matrix": "unknown operator",
 }
 
 // TestSharedIdioms compares forms in which exporters write networks, and which were once refused,

@@ -14,6 +14,9 @@ type Tensor struct {
 	Type onnx.DataType
 	Dims []int // length of each axis; empty for a scalar
 	Data []float64
+	// Items holds the tensors of a sequence, which has the shape [0] and no elements of its own. It is
+	// nil for a tensor, and not nil for an empty sequence.
+	Items []*Tensor
 }
 
 // maxElements is the largest number of elements of a tensor (2 GiB of float64). It keeps a

@@ -70,10 +70,10 @@ func findConditionInputs(m *graph.Model, sizes map[string]int) (names []string) 
 	return names
 }
 
-// explainUndecided returns a text that says why v, which decides what a node does, is not known
+// explainUndecided returns a text that says why v, on which the work of a node depends, is not known
 // while the file is read. If values of integer inputs decide it, the text names the flag that sets
-// them. what says what v is, as in "condition".
-func (r *reading) explainUndecided(what string, v *graph.Value) string {
+// them. role describes v, as in "condition".
+func (r *reading) explainUndecided(role string, v *graph.Value) string {
 	var all, given []string
 	for _, in := range findDecidingInputs(r.model, v) {
 		all = append(all, fmt.Sprintf("%q", in.Name))
@@ -87,9 +87,9 @@ func (r *reading) explainUndecided(what string, v *graph.Value) string {
 	}
 	switch {
 	case len(all) == 0:
-		return what + " is computed, not a constant; the host decides"
+		return role + " is computed, not a constant; the host decides"
 	case len(given) == len(all):
-		return fmt.Sprintf("%s depends on input %s; choose it with --dim %s", what, strings.Join(all, ", "), strings.Join(given, ","))
+		return fmt.Sprintf("%s depends on input %s; choose it with --dim %s", role, strings.Join(all, ", "), strings.Join(given, ","))
 	}
-	return fmt.Sprintf("%s depends on the values of input %s; the host decides", what, strings.Join(all, ", "))
+	return fmt.Sprintf("%s depends on the values of input %s; the host decides", role, strings.Join(all, ", "))
 }

@@ -317,6 +317,9 @@ func (n *nodeReader) readByKind() error {
 	}
 	switch {
 	case n.node.Err != nil:
+		if u := (*settle.UndecidedError)(nil); errors.As(n.node.Err, &u) {
+			return errors.New(n.explainUndecided(u.What, u.Tensor))
+		}
 		return n.node.Err
 	case n.node.Kind == settle.Constant:
 		n.What = "constant"

@@ -7,10 +7,11 @@ import (
 	"slices"
 )
 
-// A Graph is a list of operator calls with their constants and outputs. It is a whole model or one
-// branch of an If node.
+// A Graph is a list of operator calls with their constants and outputs. It is a whole model, one
+// branch of an If node, or the body of a loop.
 type Graph struct {
-	Nodes   []*Node // in an order in which they can run
+	Inputs  []*Value // of the body of a loop; nil for other graphs
+	Nodes   []*Node  // in an order in which they can run
 	Outputs []*Value
 	Consts  map[string]*Const // by the names of their values
 }
@@ -29,6 +30,9 @@ type Value struct {
 	Stated *Result
 	// Range bounds the elements. It is nil if they have no known bounds.
 	Range *Range
+	// Items holds the tensors of a sequence, in order. It is nil for a tensor, and not nil for an
+	// empty sequence. Dims of a sequence is nil.
+	Items []*Value
 	// Scale is the factor that turns elements into the file's values; 0 means 1. Some tensors
 	// of large integers are scaled down by a power of two to fit fp16.
 	Scale float64

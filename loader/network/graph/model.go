@@ -4,7 +4,7 @@ package graph
 type Model struct {
 	Graph
 	Name    string
-	Inputs  []Port // without the constants
+	Inputs  []Port // without the constants; Graph.Inputs is nil
 	Results []Port
 	Values  map[string]*Value // all tensors by name
 }

@@ -97,6 +97,11 @@ func (x *importer) importGraph(g *Graph) *graph.Graph {
 		c.Packing = x.packings[t]
 		out.Consts[x.scopes[len(x.scopes)-1][name]] = c
 	}
+	if len(x.scopes) > 1 { // the inputs of a whole model are ports
+		for _, v := range g.Inputs {
+			out.Inputs = append(out.Inputs, x.findOrAddValue(v.Name))
+		}
+	}
 	for i := range g.Nodes {
 		out.Nodes = append(out.Nodes, x.importNode(&g.Nodes[i]))
 	}

@@ -8,7 +8,7 @@ func checkNodeOrder(list []*Node) error {
 	later := map[*graph.Value]bool{}
 	walkNodes(list, func(n *Node) error {
 		for _, v := range n.Out {
-			later[v] = v.Given()
+			later[v] = v.Given() && v.Items == nil // nothing computes a sequence, only its tensors
 		}
 		return nil
 	})

@@ -110,7 +110,7 @@ func findExpander(op string) func(e *expansion) error {
 	case "QLinearReduceMean":
 		return newQLinearUnaryExpander("ReduceMean")
 	}
-	return nil
+	return findSequenceExpander(op)
 }
 
 // expandNode calls f to rewrite node n as simpler nodes, and stores them in n.Body. If f fails,

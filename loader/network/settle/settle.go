@@ -62,7 +62,7 @@ const (
 	Open     Kind = iota // it may become layers
 	Constant             // its results are constants
 	Same                 // its result is its input by another name
-	Branch               // Body is the branch that a constant condition selects
+	Branch               // Body is the branch that a constant condition selects, or an unrolled loop
 )
 
 // A Side is one of the two branches of an If node whose condition is computed when the network
@@ -84,7 +84,7 @@ func (e *DuplicateError) Error() string { return fmt.Sprintf("tensor %q is produ
 // Model returns a *[DuplicateError] if two tensors have the same name. If a node cannot be settled,
 // Model returns no error but sets the node's Err to the reason.
 func Model(m *graph.Model, budget *graph.Budget) ([]*Node, error) {
-	s := &settler{values: m.Values, budget: budget, taken: map[string]bool{}}
+	s := &settler{values: m.Values, budget: budget, taken: map[string]bool{}, made: map[string]bool{}}
 	for _, in := range m.Inputs {
 		s.taken[in.Name] = true
 	}
@@ -109,6 +109,8 @@ type settler struct {
 	depth  int             // nesting of branches
 	taken  map[string]bool // names of inputs and of results of nodes
 	broken bool            // whether a node of the file reads a tensor that no earlier node produces
+	made   map[string]bool // names of the tensors and nodes that copies of loops have
+	copied int             // number of nodes that unrolled loops have
 }
 
 // declareConstants makes each tensor that g lists as a constant a constant.
@@ -228,8 +230,19 @@ func (s *settler) settleByKind(n *Node) error {
 	if !ops.KnowsDomain(n.Domain) {
 		return ops.NewUnknownError(n.Node)
 	}
-	if n.Op == "If" {
-		return n.Apply(func() error { return s.settleIf(n) })
+	var unroll func(*Node) error
+	switch n.Op {
+	case "If":
+		unroll = s.settleIf
+	case "Loop":
+		unroll = s.settleLoop
+	case "Scan":
+		unroll = s.settleScan
+	case "SequenceMap":
+		unroll = s.settleSequenceMap
+	}
+	if unroll != nil {
+		return n.Apply(func() error { return unroll(n) })
 	}
 	if done, err := s.applyFold(n); done {
 		return nil
@@ -323,6 +336,9 @@ func newAliasNode(v, source *graph.Value) *Node {
 	}
 	if source.Span != nil {
 		v.Span = source.Span
+	}
+	if source.Items != nil {
+		v.Items, v.Why = source.Items, source.Why
 	}
 	return &Node{Node: &graph.Node{In: []*graph.Value{source}, Out: []*graph.Value{v}}, Kind: Same}
 }

@@ -1,0 +1,87 @@
+package network
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"anesim/loader/network/graph"
+	ox "anesim/loader/network/onnx/onnxtest"
+)
+
+// newLoop returns a model with a loop of n iterations, where n is a part that defines the tensor n.
+func newLoop(n ox.Message, body ...ox.Message) []byte {
+	body = append([]ox.Message{ox.InputOf(7, "i"), ox.InputOf(9, "go"), ox.Input("h", 2, 4)}, append(body, ox.Output("go"), ox.Output("r"))...)
+	return ox.Model(n, ox.Input("x", 2, 4), ox.Output("y"), ox.Node("Loop", "y", names("n", "", "x"), ox.Graph("body", body...)))
+}
+
+// TestLoopCountOfInput unrolls a loop as often as the value of an input says, which the user gives.
+// Without a value, the reason says how to give it.
+func TestLoopCountOfInput(t *testing.T) {
+	file := newLoop(ox.InputOf(7, "n", 1), ox.Node("Relu", "r", names("h")))
+	for _, count := range []int{1, 3} {
+		n, err := ReadONNX(file, Options{Dims: map[string]int{"n": count}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(n.Layers) != count || findRefusal(n) != "" {
+			t.Errorf("%d iterations become %d layers, refused: %q", count, len(n.Layers), findRefusal(n))
+		}
+	}
+	n, err := ReadONNX(file, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `loop count depends on input "n"; choose it with --dim n=VALUE`; findRefusal(n) != want {
+		t.Errorf("without a count: %q; want %q", findRefusal(n), want)
+	}
+}
+
+// TestEndlessLoop refuses loops that small files repeat too often, alone and nested, soon.
+func TestEndlessLoop(t *testing.T) {
+	huge := ox.Whole("n", int(graph.Int64), 8, []int{}, 1<<62)
+	inner := ox.Node("Loop", "r", names("n", "go", "h"), ox.Graph("body",
+		ox.InputOf(7, "j"), ox.InputOf(9, "on"), ox.Input("g", 2, 4), ox.Node("Relu", "s", names("g")), ox.Output("on"), ox.Output("s")))
+	for name, file := range map[string][]byte{
+		"alone":  newLoop(huge, ox.Node("Identity", "r", names("h"))),
+		"nested": newLoop(huge, inner),
+	} {
+		start := time.Now()
+		n, err := ReadONNX(file, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if why := findRefusal(n); !strings.Contains(why, "more than 65536 nodes") {
+			t.Errorf("%s: %q; want the limit", name, why)
+		}
+		if took := time.Since(start); took > 20*time.Second {
+			t.Errorf("%s: refused after %v", name, took)
+		}
+	}
+}
+
+// TestSharedLoopWeights keeps one copy of the weights that all iterations of a loop multiply by,
+// whether the file states them inside or outside the body.
+func TestSharedLoopWeights(t *testing.T) {
+	weights := ox.Constant("w", []int{128, 128}, make([]float32, 128*128)...)
+	step := ox.Node("MatMul", "r", names("h", "w"))
+	body := []ox.Message{ox.InputOf(7, "i"), ox.InputOf(9, "go"), ox.Input("h", 2, 128), step, ox.Output("go"), ox.Output("r")}
+	for name, parts := range map[string][]ox.Message{
+		"outside": {weights, ox.Node("Loop", "y", names("n", "", "x"), ox.Graph("body", body...))},
+		"inside":  {ox.Node("Loop", "y", names("n", "", "x"), ox.Graph("body", append(body, weights)...))},
+	} {
+		n, err := ReadONNX(ox.Model(append(parts, ox.Whole("n", int(graph.Int64), 8, []int{}, 4), ox.Input("x", 2, 128), ox.Output("y"))...), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(n.Layers) != 4 {
+			t.Fatalf("%s: %d layers; want 4", name, len(n.Layers))
+		}
+		first := n.Layers[0].Weights.Filter
+		for _, l := range n.Layers[1:] {
+			if len(l.Weights.Filter) != len(first) || len(first) == 0 || &l.Weights.Filter[0] != &first[0] {
+				t.Errorf("%s: %s has a copy of the weights", name, l.Name)
+			}
+		}
+	}
+}
