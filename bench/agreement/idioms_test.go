@@ -9,7 +9,6 @@ import (
 
 // refusedIdioms names forms of exporters that are not modelled yet, and why.
 var refusedIdioms = map[string]string{
-	"r5_rnn_relu":          "other activations are not modelled",
 	"r6_center_crop_pad":   "unknown operator",
 	"r6_col2im":            "unknown operator",
 	"r6_mel_weight_matrix": "unknown operator",

@@ -23,6 +23,8 @@ type recurrence struct {
 	wb, rb                   []float16.Float16 // biases of w and r; nil if absent
 	peephole                 []float16.Float16 // weights from the cell to the gates i, o and f; nil if absent
 	h, c                     Operand           // state and cell; the name is "" while they are zero
+	activations              []activation      // of the gates, of the candidate and, for an LSTM, of the cell
+	lengths                  []int             // number of steps of each sequence of the batch
 }
 
 // recurrentRule returns a rule that unrolls a recurrent layer with the given number of gates: 4 for
@@ -44,7 +46,7 @@ func unrollRecurrentLayer(n *Chooser, gates int) (Operand, error) {
 		}
 	}
 	steps := x.Dims[0]
-	directions := map[string]int{"forward": 1, "reverse": 1, "bidirectional": 2}[n.Text("direction", "forward")]
+	directions := countDirections(n)
 	if err := checkUnrollable(n, gates, steps, directions); err != nil {
 		return Operand{}, err
 	}
@@ -84,17 +86,19 @@ func unrollRecurrentLayer(n *Chooser, gates int) (Operand, error) {
 	return Operand{}, nil
 }
 
+// countDirections returns the number of directions of a recurrent node, or 0 if its direction is
+// unknown.
+func countDirections(n *Chooser) int {
+	return map[string]int{"forward": 1, "reverse": 1, "bidirectional": 2}[n.Text("direction", "forward")]
+}
+
 // checkUnrollable returns an error if the recurrent node has options that unrolling does not
 // support, or has too many steps.
 func checkUnrollable(n *Chooser, gates, steps, directions int) error {
-	// The factors belong to activations other than the default ones.
-	n.Ignore("activation_alpha", "activation_beta")
 	if n.Opset < 7 {
 		n.Ignore("output_sequence") // results are named or not
 	}
 	switch {
-	case n.Attribute("activations") != nil && !hasDefaultActivations(n, gates), n.Attribute("clip") != nil, n.Int("input_forget", 0) != 0:
-		return errors.New(`custom activations, "clip" and "input_forget" are not supported; unroll the layer into matmuls`)
 	case steps > maxSteps:
 		return fmt.Errorf("sequence has %d steps; want at most %d", steps, maxSteps)
 	case directions == 0:
@@ -102,28 +106,29 @@ func checkUnrollable(n *Chooser, gates, steps, directions int) error {
 	case n.Const(1) == nil || n.Const(2) == nil || n.Given(3) && n.Const(3) == nil:
 		return errors.New("weights or bias are computed; want constants")
 	}
-	if n.Given(4) {
-		c := n.Const(4)
-		if c == nil {
-			return errors.New("sequence lengths are computed; want constants")
-		}
-		v, err := c.Ints()
-		if err != nil {
-			return err
-		}
-		if i := slices.IndexFunc(v, func(l int) bool { return l != steps }); i >= 0 {
-			return fmt.Errorf("sequence %d has length %d; want %d, the number of steps", i, v[i], steps)
-		}
-	}
 	return nil
 }
 
-// hasDefaultActivations reports whether the attribute activations, which the node must have, lists
-// the defaults of the operator with the given number of gates, once or for both directions.
-func hasDefaultActivations(n *Chooser, gates int) bool {
-	want := map[int][]string{4: {"Sigmoid", "Tanh", "Tanh"}, 3: {"Sigmoid", "Tanh"}, 1: {"Tanh"}}[gates]
-	names := n.Attribute("activations").Texts
-	return slices.Equal(names, want) || slices.Equal(names, slices.Concat(want, want))
+// readSequenceLengths returns the number of steps of each sequence of a batch, which is the given
+// one unless the node states others. The rest of a shorter sequence is padding.
+func readSequenceLengths(n *Chooser, steps, batch int) ([]int, error) {
+	if !n.Given(4) {
+		return slices.Repeat([]int{steps}, batch), nil
+	}
+	c := n.Const(4)
+	if c == nil {
+		return nil, errors.New("sequence lengths are computed; want constants")
+	}
+	v, err := c.Ints()
+	switch {
+	case err != nil:
+		return nil, err
+	case len(v) != batch:
+		return nil, fmt.Errorf("%d sequence lengths for %d sequences; want equal numbers", len(v), batch)
+	case slices.Min(v) < 0, slices.Max(v) > steps, slices.Max(v) == 0:
+		return nil, fmt.Errorf("sequences have lengths %v; want 0 to %d, and not all 0", v, steps)
+	}
+	return v, nil
 }
 
 // readRecurrence returns the weights and the initial state for direction d of a recurrent node. x
@@ -132,6 +137,13 @@ func readRecurrence(n *Chooser, d, gates int, x Operand) (*recurrence, error) {
 	wd, rd := n.Const(1).Dims, n.Const(2).Dims
 	q := &recurrence{gates: gates, hidden: rd[2], in: x.Dims[2], batch: x.Dims[1]}
 	rows := gates * q.hidden
+	var err error
+	if q.activations, err = readActivations(n, d, gates, countDirections(n)); err != nil {
+		return nil, err
+	}
+	if q.lengths, err = readSequenceLengths(n, x.Dims[0], q.batch); err != nil {
+		return nil, err
+	}
 	if d >= wd[0] || wd[1] != rows || wd[2] != q.in {
 		return nil, fmt.Errorf("weights have shape %v; want at least %d directions of %d rows and %d columns", wd, d+1, rows, q.in)
 	}
@@ -218,12 +230,14 @@ func unrollDirection(n *Chooser, q *recurrence, x Operand, reverse bool) (Operan
 			return x, err
 		}
 	}
-	states := make([]Operand, count)
-	for i := range count {
+	longest := slices.Max(q.lengths)
+	states := make([]Operand, longest)
+	for i := range longest {
 		t := i
 		if reverse {
-			t = count - 1 - i
+			t = longest - 1 - i
 		}
+		before := [...]Operand{q.h, q.c}
 		now := make([]Operand, q.gates)
 		for g := range gates {
 			s, err := n.sliceAxis(gates[g], 0, t, 1)
@@ -244,9 +258,57 @@ func unrollDirection(n *Chooser, q *recurrence, x Operand, reverse bool) (Operan
 		if err != nil {
 			return x, err
 		}
-		states[t] = q.h.As(1, q.batch, q.hidden)
+		result := q.h
+		if t >= slices.Min(q.lengths) {
+			if result, err = keepFinishedStates(n, q, t, before[0], before[1]); err != nil {
+				return x, err
+			}
+		}
+		states[t] = result.As(1, q.batch, q.hidden)
 	}
-	return n.concatenate(0, states)
+	y, err := n.concatenate(0, states)
+	if err != nil || longest == count {
+		return y, err
+	}
+	return padWithConstant(n, y.As(longest, q.batch, q.hidden), 0, 0, count-longest, 0)
+}
+
+// keepFinishedStates adds layers that give the sequences to which step t does not belong the state h
+// and the cell c from before the step. It returns the result of the step, which is 0 for them.
+func keepFinishedStates(n *Chooser, q *recurrence, t int, h, c Operand) (Operand, error) {
+	var masks [2]*graph.Const // ones for the sequences that have the step, and for the others
+	for i := range masks {
+		masks[i] = &graph.Const{Dims: []int{q.batch, 1}, Numbers: make([]float64, q.batch)}
+		for b, length := range q.lengths {
+			masks[i].Numbers[b] = graph.Truth((t < length) == (i == 0))
+		}
+	}
+	result, err := n.applyConstantOperand(layer.Mul, q.h, masks[0])
+	if err != nil {
+		return result, err
+	}
+	q.h = result
+	if q.c.Name != "" {
+		if q.c, err = n.applyConstantOperand(layer.Mul, q.c, masks[0]); err != nil {
+			return result, err
+		}
+	}
+	for _, s := range [...]struct {
+		state *Operand
+		old   Operand
+	}{{&q.h, h}, {&q.c, c}} {
+		if s.old.Name == "" {
+			continue
+		}
+		kept, err := n.applyConstantOperand(layer.Mul, s.old, masks[1])
+		if err == nil {
+			*s.state, err = n.ApplyBinary(layer.Add, *s.state, kept)
+		}
+		if err != nil {
+			return result, err
+		}
+	}
+	return result, nil
 }
 
 // addStateProduct adds to sum the product of the state h and the recurrence weights of a gate, and
@@ -279,18 +341,19 @@ func newFP16Constant(v []float16.Float16) *graph.Const {
 	return c
 }
 
-// addRNNStep adds the layers of one RNN step, h = tanh(sum + R*h), where sum is the product of the
-// step's input and the weights.
+// addRNNStep adds the layers of one RNN step, h = f(sum + R*h), where sum is the product of the
+// step's input and the weights, and f is the activation, normally tanh.
 func addRNNStep(n *Chooser, q *recurrence, sum Operand) error {
 	sum, err := addStateProduct(n, q, sum, q.h, 0)
 	if err == nil {
-		q.h, err = n.applyUnaryOp(layer.Tanh, sum)
+		q.h, err = q.activations[0](sum)
 	}
 	return err
 }
 
-// addLSTMStep adds the layers of one LSTM step, c = f*c + i*g and h = o*tanh(c). The slice g holds
-// the products of the step's input and the weights of the gates i, o, f and g, in this order.
+// addLSTMStep adds the layers of one LSTM step, c = f*c + i*g and h = o*tanh(c), or with other
+// activations. The slice g holds the products of the step's input and the weights of the gates i, o,
+// f and g, in this order. If the attribute input_forget is set, f is 1-i.
 func addLSTMStep(n *Chooser, q *recurrence, g []Operand) error {
 	var err error
 	addPeephole := func(x Operand, k int) (Operand, error) {
@@ -304,7 +367,7 @@ func addLSTMStep(n *Chooser, q *recurrence, g []Operand) error {
 		return n.ApplyBinary(layer.Add, x, p)
 	}
 	state := q.h
-	computeGate := func(k int, op layer.Op) {
+	computeGate := func(k int, f activation) {
 		if err != nil {
 			return
 		}
@@ -312,11 +375,11 @@ func addLSTMStep(n *Chooser, q *recurrence, g []Operand) error {
 			g[k], err = addPeephole(g[k], k)
 		}
 		if err == nil {
-			g[k], err = n.applyUnaryOp(op, g[k])
+			g[k], err = f(g[k])
 		}
 	}
-	computeGate(0, layer.Sigmoid)
-	computeGate(3, layer.Tanh)
+	computeGate(0, q.activations[0])
+	computeGate(3, q.activations[1])
 	if err != nil {
 		return err
 	}
@@ -325,7 +388,11 @@ func addLSTMStep(n *Chooser, q *recurrence, g []Operand) error {
 		return err
 	}
 	if q.c.Name != "" {
-		computeGate(2, layer.Sigmoid)
+		if n.Int("input_forget", 0) != 0 {
+			g[2], err = n.Complement(g[0])
+		} else {
+			computeGate(2, q.activations[0])
+		}
 		if err != nil {
 			return err
 		}
@@ -338,11 +405,11 @@ func addLSTMStep(n *Chooser, q *recurrence, g []Operand) error {
 		}
 	}
 	q.c = cell // the output gate sees the new cell
-	computeGate(1, layer.Sigmoid)
+	computeGate(1, q.activations[0])
 	if err != nil {
 		return err
 	}
-	out, err := n.applyUnaryOp(layer.Tanh, q.c)
+	out, err := q.activations[2](q.c)
 	if err == nil {
 		q.h, err = n.ApplyBinary(layer.Mul, g[1], out)
 	}
@@ -355,7 +422,7 @@ func addGRUStep(n *Chooser, q *recurrence, g []Operand) error {
 	var err error
 	for k := range 2 {
 		if g[k], err = addStateProduct(n, q, g[k], q.h, k); err == nil {
-			g[k], err = n.applyUnaryOp(layer.Sigmoid, g[k])
+			g[k], err = q.activations[0](g[k])
 		}
 		if err != nil {
 			return err
@@ -365,7 +432,7 @@ func addGRUStep(n *Chooser, q *recurrence, g []Operand) error {
 	if err != nil {
 		return err
 	}
-	if h, err = n.applyUnaryOp(layer.Tanh, h); err != nil {
+	if h, err = q.activations[1](h); err != nil {
 		return err
 	}
 	update, err := n.Complement(g[0])
