@@ -185,7 +185,15 @@ func TestUnmodelled(t *testing.T) {
 		{"L2.Cfg sets bits 0x20", pass, func(g *regs.Groups) { g.L2.Cfg |= 1 << 5 }},
 		{"L2.SourceCfg sets bits 0x1000", pass, func(g *regs.Groups) { g.L2.SourceCfg = g.L2.SourceCfg.WithCmpVec(1) }},
 		{"Common.GroupConvCfg sets bits 0x8000", pass, common(func(c *regs.Common) { c.GroupConvCfg = c.GroupConvCfg.WithElemMultMode(true) })},
-		{"Maximum requires a reduction", planar(regs.FormConstant), func(g *regs.Groups) { g.PE.Cfg = g.PE.Cfg.WithMaximum(true) }},
+		{"Maximum requires a task with one source", planar(regs.FormTwoSources), func(g *regs.Groups) { g.PE.Cfg = g.PE.Cfg.WithMaximum(true) }},
+		{"padding mode 0", planar(regs.FormConstant), func(g *regs.Groups) {
+			g.PE.Cfg = g.PE.Cfg.WithMaximum(true)
+			g.Common.ConvCfg = g.Common.ConvCfg.WithKh(3)
+		}},
+		{"want an element in each window", planar(regs.FormConstant), func(g *regs.Groups) {
+			g.PE.Cfg, g.L2.Cfg = g.PE.Cfg.WithMaximum(true), g.L2.Cfg.WithPaddingMode(1)
+			g.Common.ConvCfg = g.Common.ConvCfg.WithKh(3).WithPy(3)
+		}},
 		{"only one of Absolute", planar(regs.FormReduction), func(g *regs.Groups) { g.PE.Cfg = g.PE.Cfg.WithReciprocal(true).WithRsqrt(true) }},
 		{"padding mode is 1", planar(regs.FormReduction), func(g *regs.Groups) { g.L2.Cfg = g.L2.Cfg.WithPaddingMode(1) }},
 		{"window 3x1", planar(regs.FormConstant), common(func(c *regs.Common) { c.ConvCfg = c.ConvCfg.WithKh(3) })},

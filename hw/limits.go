@@ -32,6 +32,9 @@ func (r *DescriptorReport) markComputed(g *regs.Groups) {
 	addNote := func(kind evidence.LimitKind, what string) {
 		r.addLimit(&evidence.Limit{Kind: kind, What: what})
 	}
+	if isWindowed(g) {
+		addNote(evidence.RestsOnInference, "planar window is inferred, from the pool mode of later targets: no program shows one")
+	}
 	if g.Planar() {
 		if f := g.Common.Cfg.PlanarForm(); f == regs.FormReduction && (g.PE.Cfg.OpMode() == regs.PlanarMax || g.PE.Cfg.OpMode() == regs.PlanarMin) {
 			addNote(evidence.RestsOnAssumption, "OpMode is assumed to choose the reduction; programs set PE.Cfg.Maximum")
@@ -146,8 +149,14 @@ func findFirstLimit(g *regs.Groups, o *regs.Operands) *evidence.Limit {
 			return l
 		}
 	}
-	if g.Planar() {
-		if cc := g.Common.ConvCfg; cc.Kw() != 1 || cc.Kh() != 1 || cc.Sx() != 1 || cc.Sy() != 1 || cc.Px() != 0 || cc.Py() != 0 {
+	switch cc := g.Common.ConvCfg; {
+	case isWindowed(g):
+		if cc.Kw() == 0 || cc.Kh() == 0 || cc.Sx() == 0 || cc.Sy() == 0 || g.L2.Cfg.PaddingMode() != 1 {
+			return newUnspecifiedLimit("planar task has window %dx%d, stride %dx%d and padding mode %d; want extents and strides of at least 1, and mode 1", cc.Kh(), cc.Kw(), cc.Sy(), cc.Sx(), g.L2.Cfg.PaddingMode())
+		}
+		return nil
+	case g.Planar():
+		if cc.Kw() != 1 || cc.Kh() != 1 || cc.Sx() != 1 || cc.Sy() != 1 || cc.Px() != 0 || cc.Py() != 0 {
 			return newUnspecifiedLimit("planar task has window %dx%d, stride %dx%d and padding %dx%d; want 1x1, 1x1 and 0x0", cc.Kh(), cc.Kw(), cc.Sy(), cc.Sx(), cc.Py(), cc.Px())
 		}
 		return nil

@@ -41,6 +41,9 @@ func Classify(h *regs.Header, g *regs.Groups) Op {
 		case regs.FormReduction, regs.FormTwoReduced:
 			return Reduce
 		case regs.FormConstant:
+			if isWindowed(g) {
+				return Pool
+			}
 			if p := &g.PE; p.Cfg == 0 && p.BiasScale == 0x3c000000 && p.PreScale == 0x3c000000 && p.FinalScale == 0x3f800000 {
 				return Copy
 			}

@@ -15,8 +15,9 @@ const maxPlane = 16 << 20
 
 // A planarTask is a task of the planar engine that is ready to run.
 type planarTask struct {
-	form regs.PlanarForm
-	cfg  planar.Config
+	form   regs.PlanarForm
+	cfg    planar.Config
+	window regs.ConvCfg // its window, zero if that is one element of the source
 }
 
 // readOperation reads the operation of a planar task from its registers. If the model does not know
@@ -39,6 +40,15 @@ func (p *planarTask) readOperation(g *regs.Groups, o *regs.Operands) (*evidence.
 	case p.form.Reduces():
 		if n := in.Height * in.Width * in.Planes(); n > maxPlane {
 			return nil, &Fault{Unit: "planar", What: fmt.Sprintf("reduction needs %d elements of a channel at once; want at most %d", n, maxPlane)}
+		}
+	case isWindowed(g):
+		w := g.Common.ConvCfg
+		p.window = w
+		if w.Py() >= w.Kh() || w.Px() >= w.Kw() || (out.Height-1)*int(w.Sy())-int(w.Py()) >= in.Height || (out.Width-1)*int(w.Sx())-int(w.Px()) >= in.Width {
+			return newUnspecifiedLimit("planar task has windows of %dx%d, stride %dx%d and padding %dx%d, for %dx%d results of %dx%d elements; want an element in each window", w.Kh(), w.Kw(), w.Sy(), w.Sx(), w.Py(), w.Px(), out.Height, out.Width, in.Height, in.Width), nil
+		}
+		if n := int(p.window.Kh()) * in.Width; n > maxPlane {
+			return nil, &Fault{Unit: "planar", What: fmt.Sprintf("window needs %d elements of a channel at once; want at most %d", n, maxPlane)}
 		}
 	case in.Height != out.Height || in.Width != out.Width:
 		return newUnspecifiedLimit("planar task has a source of %dx%d and a result of %dx%d; want equal sizes", in.Height, in.Width, out.Height, out.Width), nil
@@ -66,6 +76,10 @@ func (p *planarTask) computeRows(d *Device, j *job, at part, first, last int) *F
 	var err error
 	switch p.form {
 	case regs.FormConstant:
+		if p.window != 0 {
+			err = e.reduceWindows(j.ops.Result.Width, p.window)
+			break
+		}
 		e.forEachRow(e.applyOneSource)
 	case regs.FormTwoSources:
 		e.forEachRow(e.applyTwoSources)
@@ -170,6 +184,36 @@ func (e *element) applyBiasAndScale() (err error) {
 		}
 	})
 	return err
+}
+
+// reduceWindows computes rows of the given width from the windows of a source, row by row.
+func (e *element) reduceWindows(width int, w regs.ConvCfg) error {
+	along := planar.Window{Columns: int(w.Kw()), Stride: int(w.Sx()), Before: int(w.Px())}
+	in := e.shape
+	rows, out := make([]half, int(w.Kh())*in.Width), make([]half, width)
+	for c := range in.Channels {
+		for y := e.first; y < e.last; y++ {
+			begin := y*int(w.Sy()) - int(w.Py())
+			first, n := max(0, begin), 0
+			for at := first; at < min(in.Height, begin+int(w.Kh())); at++ {
+				e.a.readRowRepeated(rows[n*in.Width:][:in.Width], c, at)
+				n++
+			}
+			if err := e.cfg.ReduceWindows(out, planar.Source{Data: rows, Shape: planar.Shape{C: 1, H: n, W: in.Width}}, along); err != nil {
+				return err
+			}
+			e.dst.SetRow(out, c, y, 0)
+		}
+	}
+	return nil
+}
+
+// isWindowed reports whether a task of the planar engine has a window of its source for each
+// element of its result.
+func isWindowed(g *regs.Groups) bool {
+	w := g.Common.ConvCfg
+	return g.Planar() && g.Common.Cfg.PlanarForm() == regs.FormConstant && g.PE.Cfg.Maximum() &&
+		(w.Kh() != 1 || w.Kw() != 1 || w.Sy() != 1 || w.Sx() != 1 || w.Py() != 0 || w.Px() != 0)
 }
 
 // reduceGroup combines the depth, height and width of each channel into one value.

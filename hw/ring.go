@@ -117,7 +117,7 @@ func (d *Device) runRingPair(second *job) (*evidence.Limit, *Fault) {
 func (j *job) isRowwise() bool {
 	g := &j.task.Groups
 	if g.Planar() {
-		return !g.Common.Cfg.PlanarForm().Reduces()
+		return !g.Common.Cfg.PlanarForm().Reduces() && !isWindowed(g)
 	}
 	return g.NE.MACCfg.OpMode() == regs.PassThrough
 }

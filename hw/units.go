@@ -87,6 +87,8 @@ func (p *params) planarUnitColumns(g *regs.Groups, o *regs.Operands) (Units, l2.
 	if w := g.Common.PlanarPatch; w.Log2W() > 0 && w.Log2H() == 0 {
 		patch.Stride = 0 // rows of a patch of one row are read one by one, and the compiler does not space them (one program)
 	}
+	// Every element of the source counts once, also where it is in several windows: in a
+	// dump of a later target, a maximum of 2x2 windows counts all its rows, then half as many.
 	u := Units{Planar: p.planar.Cycles(uint64(in.Elements()))}
 	u.L2Broadcast = clock.Cycles(in.Groups*o.Sources()) * p.l2.WritebackCycles(in.Channels, patch)
 	u.L2Writeback = p.writebackCycles(g, out, l2.Patch{Rows: max(1, out.Height), Width: max(1, out.Width)}, out.Groups)

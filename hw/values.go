@@ -51,6 +51,9 @@ const elementSteps = 16
 // task.
 func countValueSteps(g *regs.Groups) uint64 {
 	n := uint64(max(g.InShape().Elements(), g.OutShape().Elements())) * elementSteps
+	if isWindowed(g) {
+		n *= uint64(g.Common.ConvCfg.Kh()) * uint64(g.Common.ConvCfg.Kw())
+	}
 	if !g.Planar() {
 		n = max(n, uint64(g.OutShape().Elements())*uint64(tiles.Taps(g)))
 	}

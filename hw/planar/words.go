@@ -33,7 +33,9 @@ type Words struct {
 //	2-4   OpMode: 0 add, 1 mul, 2 max, 3 min (binary_*, bytes),
 //	      4 square of the sum (layer norm 2nd task).
 //	1     maximum of the terms: every planar max reduction and the first task
-//	      of a softmax over W; clear for sums and means.
+//	      of a softmax over W; clear for sums and means. In later targets bits 0
+//	      and 1 are the pool mode, of which 2 is the maximum, so a task with one
+//	      source and a window computes the maximum too (inferred).
 //	5     ReluEn: the relu of add+relu (chain_add_relu_c512) and of a tile.
 //	6     absolute value: only in abs, whose other words are neutral. The stage
 //	      is therefore unknown, and other words are rejected.
@@ -130,17 +132,17 @@ func FromWords(form Form, w Words, relu2 bool) (Config, error) {
 	default:
 		return fail("only one of Absolute, Reciprocal and Rsqrt may be set")
 	}
-	if w.Cfg&cfgMaximum != 0 && (form != FormReduce || op != Add) {
-		return fail("Maximum requires a reduction of one source with OpMode 0")
+	if w.Cfg&cfgMaximum != 0 && (form != FormReduce && form != FormOne || op != Add) {
+		return fail("Maximum requires a task with one source and OpMode 0")
 	}
 	c.Bias, c.Scale = splitHalves(w.BiasScale)
 	c.Epsilon, c.PreScale = splitHalves(w.PreScale)
 	c.FinalScale = math.Float32frombits(w.FinalScale)
 
+	if w.Cfg&cfgMaximum != 0 {
+		c.Kind = ReduceMax
+	}
 	if form == FormReduce {
-		if w.Cfg&cfgMaximum != 0 {
-			c.Kind = ReduceMax
-		}
 		switch op {
 		case Max:
 			c.Op, c.Kind = Add, ReduceMax

@@ -61,8 +61,8 @@ func TestFromWordsRefuses(t *testing.T) {
 		cfg  uint32
 	}{
 		{FormNone, 0}, {1, 0}, {7, 0x80000}, // no such form
-		{FormTwo, 0x80040},                                    // absolute value of two sources
-		{FormOne, 0x2}, {FormTwo, 0x80002}, {FormReduce, 0xa}, // a maximum of no reduction
+		{FormTwo, 0x80040},                    // absolute value of two sources
+		{FormTwo, 0x80002}, {FormReduce, 0xa}, // a maximum of two sources, and twice
 		{FormReduce, 0x3000},          // two functions
 		{FormTwo, 0x84000},            // beside rsqrt
 		{FormTwo, 0x80014},            // OpMode 5

@@ -32,7 +32,8 @@ func (g *PE) storeWords(w *[4]uint32) {
 type PECfg uint32
 
 // Maximum reports whether bit 1 of the word is set: a reduction takes the maximum; set in every
-// planar max reduction and clear elsewhere. The field is inferred from programs.
+// planar max reduction and clear in other tasks; two, the maximum, in the pool mode of later
+// targets. The field is inferred from programs.
 func (w PECfg) Maximum() bool { return w>>1&1 != 0 }
 
 // WithMaximum returns w with bit 1 set to v, which says whether a reduction takes the maximum.

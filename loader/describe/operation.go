@@ -106,6 +106,8 @@ func describePlanarOperation(g *regs.Groups, o *regs.Operands) []string {
 			over = "the squares of each channel"
 		}
 		what = reductionName(pe, o) + " of " + over
+	case form == regs.FormConstant && pe.Cfg.Maximum():
+		what = "maximum of " + windowName(g.Common.ConvCfg)
 	case pe.Cfg.Absolute():
 		what = strings.Replace(what, "source", "absolute value", 1)
 	case what == "source":
@@ -130,6 +132,18 @@ func describePlanarOperation(g *regs.Groups, o *regs.Operands) []string {
 		}
 	}
 	return parts
+}
+
+// windowName returns the windows of a planar task in words.
+func windowName(w regs.ConvCfg) string {
+	name := fmt.Sprintf("each %dx%d window", w.Kh(), w.Kw())
+	if w.Sx() > 1 || w.Sy() > 1 {
+		name += fmt.Sprintf(", stride %dx%d", w.Sy(), w.Sx())
+	}
+	if w.Px() > 0 || w.Py() > 0 {
+		name += fmt.Sprintf(", padding %dx%d", w.Py(), w.Px())
+	}
+	return name
 }
 
 // planarSourceName returns a name for the operation of a planar task on its sources: "source" if it

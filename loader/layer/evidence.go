@@ -12,8 +12,10 @@ import (
 func (l *Layer) Caveat() string {
 	w := &l.Window
 	switch {
+	case l.Op == Pool && (l.Dilation > 1 || max(w.Sy, w.Sx) > MaxStride):
+		return "no program shows a pooling window with dilation or a stride above 3: it is lowered as maxima of shifted rows, so its time may be far off"
 	case l.Op == Pool:
-		return "no program shows a pooling window: it is lowered as maxima of shifted rows, so its time may be far off"
+		return "no program shows a pooling window: it is lowered to two planar tasks, for rows and columns, as a cost dump of a later target counts them"
 	case l.Op == Pad:
 		return "no program shows padding on its own: rows are copied or broadcast to their places, and columns likewise as rows"
 	case l.Op == Deconvolution:

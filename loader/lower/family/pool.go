@@ -1,20 +1,144 @@
 package family
 
 import (
+	"errors"
+
+	"anesim/hw/regs"
 	"anesim/loader/layer"
 	"anesim/loader/lower/place"
+	"anesim/loader/lower/task"
 )
 
 // No program shows a pooling window, a stride above 3 or a transposed convolution. The functions of
-// this file compute the same values with operations that programs show: views by DMA strides,
-// planar maxima, transposes and convolutions with stride 1. All of it is inferred.
+// this file compute the same values with windows of the planar engine, as a dump of a later target
+// counts them, and with operations that programs show: views by DMA strides, planar maxima,
+// transposes and convolutions with stride 1. All of it is inferred.
 
-// lowerPool lowers a maximum over windows to maxima over the rows of each window, then over its
-// columns, which are transposed to rows.
+// lowerPool lowers a maximum over windows to two planar tasks: maxima over the rows of each window,
+// and over its columns. The dump of a later target counts as many tasks in this order, the second
+// of which reads from L2. A window of one row or one column needs one task.
+//
+//	x --DMA--> maxima of rows --L2--> maxima of columns --> y
+//
+// The strides of a window have two bits. Longer ones, and dilated windows, are lowered as maxima of
+// shifted rows. A window of one element that is not strided is a copy, as there.
+func lowerPool(o *Output, j job) error {
+	l := j.layer
+	w := l.Window
+	if l.Dilation > 1 || max(w.Sy, w.Sx) > layer.MaxStride || max(w.Kh, w.Kw, w.Sy, w.Sx) == 1 {
+		return lowerShiftedMaxima(o, j)
+	}
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.Out())
+	in, out := place.NewView(x, l.In), place.NewView(y, l.Out())
+	rows, columns := w, w
+	rows.Kw, rows.Sx, rows.Px, rows.Qx = 1, 1, 0, 0
+	columns.Kh, columns.Sy, columns.Py, columns.Qy = 1, 1, 0, 0
+	// Parts of a tensor that does not fit have fewer channels, because windows overlap in rows.
+	split := *l
+	split.Axes = layer.AxisH
+	one := func(w layer.Window) error {
+		return splitTensorToFit(o, &split, in, out, func(in, out place.View) error { return addWindowTask(o, l, w, in, out) })
+	}
+	switch {
+	case w.Kh == 1 && w.Sy == 1:
+		return one(columns)
+	case w.Kw == 1 && w.Sx == 1:
+		return one(rows)
+	}
+	tasks := len(o.Tasks)
+	err := splitTensorToFit(o, &split, in, out, func(in, out place.View) error {
+		return addWindowPair(o, l, rows, columns, in, out)
+	})
+	if limit := (*layer.LimitError)(nil); !errors.As(err, &limit) {
+		return err
+	}
+	// Not even one channel fits in L2, so the maxima of rows go through memory.
+	o.Tasks = o.Tasks[:tasks]
+	high := l.In
+	high.H = l.Out().H
+	m := o.allocateTensor(high)
+	return lowerSublayers(o, l,
+		sublayer{layer.Layer{Op: layer.Pool, In: l.In, Window: rows}, &layer.Weights{}, ports{"x": x, "y": m}},
+		sublayer{layer.Layer{Op: layer.Pool, In: high, Window: columns}, &layer.Weights{}, ports{"x": m, "y": y}},
+	)
+}
+
+// newWindowTask returns the planar task that computes the maximum of each window w of a tensor of
+// shape s.
+func newWindowTask(s regs.Shape, w *layer.Window, previous, next bool) *task.Task {
+	return task.Planar{Form: regs.FormConstant, In: s, Op: task.Largest, Window: w, Previous: previous, Next: next}.Task()
+}
+
+// addWindowTask appends the task that computes the maximum of each window w of in and writes it to out.
+func addWindowTask(o *Output, l *layer.Layer, w layer.Window, in, out place.View) error {
+	t := newWindowTask(in.S, &w, false, false)
+	at, err := loadWindowRows(l, t, w, in, 0)
+	if err != nil {
+		return err
+	}
+	t.WriteResult(out.M, at)
+	o.addTask(t)
+	return nil
+}
+
+// loadWindowRows makes t, which has window w, load in from memory to L2, after its first used bytes.
+// It computes as many rows at a time as there is room for. It returns the address after those
+// rows, or a *layer.LimitError if not even the rows of one window fit.
+func loadWindowRows(l *layer.Layer, t *task.Task, w layer.Window, in place.View, used int) (end int, err error) {
+	at := t.KeptTile() // whole rows, because windows overlap in columns
+	room := l.LargestTile() - used
+	if err := layer.CheckLimit("size in bytes of the rows of one window in L2", at.Row*min(w.Kh, in.S.Height), max(0, room),
+		"split the width or the channels until they have at most %d bytes"); err != nil {
+		return 0, err
+	}
+	rows := in.S.Height
+	if at.Row*rows > room {
+		rows = min(rows, room/at.Row)
+		t.SetTileHeight(min(t.OutShape().Height, (rows-min(w.Kh, rows))/w.Sy+1))
+	}
+	t.LoadSource1(in.M, at.Rebase(used), false)
+	return used + at.Row*rows, nil
+}
+
+// addWindowPair appends the two tasks of a maximum over windows of in, which leave the maxima of
+// rows in L2. It returns a *layer.LimitError if these need more than half of L2, because the rest
+// would hold few rows of in at a time.
+func addWindowPair(o *Output, l *layer.Layer, rows, columns layer.Window, in, out place.View) error {
+	first := newWindowTask(in.S, &rows, false, true)
+	s := first.OutShape()
+	second := newWindowTask(s, &columns, true, false)
+	kept := place.Packed(s)
+	if s.Height > 1 {
+		kept = kept.Skew(place.PlanarFetch)
+	}
+	kept.Group = kept.Row * s.Height
+	bytes := kept.Group * s.Groups
+	if s.Groups > 1 && bytes > l.LargestTile()/2 {
+		return forEachElement(o, in, out, func(in, out place.View) error {
+			return addWindowPair(o, l, rows, columns, in, out)
+		})
+	}
+	if err := layer.CheckLimit("size in bytes of the maxima of rows in L2", bytes, l.LargestTile()/2,
+		"split the channels until they have at most %d bytes"); err != nil {
+		return err
+	}
+	if _, err := loadWindowRows(l, first, rows, in, bytes); err != nil {
+		return err
+	}
+	tile := first.KeepResultGroups(kept)
+	o.addTask(first)
+	second.ReadTileGroups(tile, kept)
+	second.WriteResult(out.M, bytes)
+	o.addTask(second)
+	return nil
+}
+
+// lowerShiftedMaxima lowers a maximum over windows to maxima over the rows of each window, then over
+// its columns, which are transposed to rows.
 //
 //	x --max of shifted rows--> scratch --transpose--> columns as rows
 //	  --max of shifted rows--> scratch --transpose--> y
-func lowerPool(o *Output, j job) error {
+func lowerShiftedMaxima(o *Output, j job) error {
 	l := j.layer
 	w, out := l.Window, l.Out()
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", out)

@@ -92,7 +92,7 @@ func (t *registers) IsElementwise() bool {
 	}
 	if t.Planar() {
 		f := t.g.Common.Cfg.PlanarForm()
-		return f == regs.FormTwoSources || f == regs.FormConstant
+		return f == regs.FormTwoSources || f == regs.FormConstant && !t.g.PE.Cfg.Maximum()
 	}
 	return t.g.NE.MACCfg.OpMode() == regs.PassThrough
 }

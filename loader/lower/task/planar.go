@@ -1,12 +1,16 @@
 package task
 
-import "anesim/hw/regs"
+import (
+	"anesim/hw/regs"
+	"anesim/loader/layer"
+)
 
 // A Planar describes a task of the planar engine, which computes elementwise operations and
 // reductions of one or two sources. It does not hold the addresses of its operands.
 type Planar struct {
 	Form          regs.PlanarForm
-	In            regs.Shape // shape of the first source, and of the result unless the task reduces
+	In            regs.Shape    // shape of the first source, and of the result unless the task reduces or has a window
+	Window        *layer.Window // of form FormConstant and operation Largest; nil for one element
 	Op            Operation
 	First, Second SourceView
 	Transposed    bool   // exchange channels and columns of the result
@@ -87,7 +91,11 @@ func (f Factor) fp16Bits() uint16 {
 
 // Task returns a new task that computes p. The caller must set its sources and its result.
 func (p Planar) Task() *Task {
-	t := newPlanarTask(p.Form, p.In, p.In)
+	out := p.In
+	if w := p.Window; w != nil {
+		out.Height, out.Width = (out.Height+w.Py+w.Qy-w.Kh)/w.Sy+1, (out.Width+w.Px+w.Qx-w.Kw)/w.Sx+1
+	}
+	t := newPlanarTask(p.Form, p.In, out)
 	pe := &t.g.PE
 	cfg := pe.Cfg.WithReluEn(p.ReLU).WithAbsolute(p.Absolute).WithReciprocal(p.Reciprocal).WithRsqrt(p.Root)
 	switch p.Op {
@@ -120,6 +128,10 @@ func (p Planar) Task() *Task {
 	}
 	if p.SecondReLU {
 		t.g.L2.Cfg = t.g.L2.Cfg.WithInputReLU2(true)
+	}
+	if w := p.Window; w != nil {
+		c := &t.g.Common
+		c.ConvCfg = c.ConvCfg.WithKh(uint32(w.Kh)).WithKw(uint32(w.Kw)).WithSy(uint32(w.Sy)).WithSx(uint32(w.Sx)).WithPy(uint32(w.Py)).WithPx(uint32(w.Px))
 	}
 	if p.Depth > 1 {
 		t.setDepth(p.Depth)
