@@ -86,6 +86,7 @@ func checkEnlarged(t *testing.T, data []byte, text bool, at, size int, read func
 func TestLargeNumbers(t *testing.T) {
 	onnx := func(data []byte) error { _, err := ReadONNX(data, Options{}); return err }
 	mil := func(data []byte) error { _, err := ReadMIL(data, Options{}); return err }
+	coreML := func(data []byte) error { _, err := ReadCoreML(data, Options{}); return err }
 	yaml := func(data []byte) error { _, err := ReadYAML(data); return err }
 	graph := ox.Model(
 		ox.Input("x", 1, 4, 8, 8), ox.Input("z", 1, 1, 8, 1), ox.Constant("w", []int{8, 4, 3, 3}), ox.Ints("s", 1, 4, 8, 8), ox.Ints("r", 1, 1, 2, 2),
@@ -103,6 +104,7 @@ func TestLargeNumbers(t *testing.T) {
 	}{
 		{"ONNX", graph, false, onnx},
 		{"MIL", []byte(small), true, mil},
+		{"layers of Core ML", newLayersModel(), false, coreML},
 		{"YAML", []byte("inputs: {x: {c: 4, h: 8, w: 8}}\nlayers:\n- {op: conv, cout: 4, k: 3, pad: same}\n- {op: slice, axis: w, size: 4}\n- {op: relu}\n"), true, yaml},
 	} {
 		t.Run(c.name, func(t *testing.T) {

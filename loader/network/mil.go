@@ -9,6 +9,7 @@ import (
 	"anesim/loader/network/coreml"
 	"anesim/loader/network/list"
 	"anesim/loader/network/mil"
+	"anesim/loader/network/neural"
 	"anesim/loader/network/translate"
 	"anesim/loader/network/wire"
 )
@@ -48,7 +49,24 @@ func ReadCoreML(data []byte, o Options) (*list.Network, error) {
 		}
 		return nil, f
 	}
+	if m.Layers != nil {
+		return readLayers(m, len(data), o)
+	}
 	return readProgram(m.Program, m, len(data), false, o)
+}
+
+// readLayers reads the network of layers of m, whose file has size bytes.
+func readLayers(m *coreml.Model, size int, o Options) (*list.Network, error) {
+	g, err := neural.Read(m)
+	if err != nil {
+		return nil, toFormatError(err)
+	}
+	n, err := readGraph(g, size, nil, o)
+	if err != nil {
+		return nil, err
+	}
+	setInputTypes(n, m)
+	return n, nil
 }
 
 // openPackage reads a network from the .mlpackage at path.
@@ -88,12 +106,17 @@ func readProgram(p *mil.Program, m *coreml.Model, size int, text bool, o Options
 	if m == nil {
 		return n, nil
 	}
-	for i := range n.Inputs { // use the types that the model's user sees
+	setInputTypes(n, m)
+	return n, nil
+}
+
+// setInputTypes gives the inputs of n the types that the user of model m sees, such as "image".
+func setInputTypes(n *list.Network, m *coreml.Model) {
+	for i := range n.Inputs {
 		for _, x := range m.Inputs {
 			if x.Name == n.Inputs[i].Name && x.Type != "" {
 				n.Inputs[i].Type = x.Type
 			}
 		}
 	}
-	return n, nil
 }

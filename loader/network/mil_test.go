@@ -14,6 +14,7 @@ import (
 	"anesim/loader/network/coreml"
 	"anesim/loader/network/list"
 	"anesim/loader/network/mil"
+	nt "anesim/loader/network/neural/neuraltest"
 	"anesim/loader/network/onnx"
 	"anesim/loader/network/partition"
 	"anesim/vectors/material"
@@ -243,12 +244,49 @@ func FuzzReadMIL(f *testing.F) {
 	})
 }
 
+// newLayersModel returns a model of layers: of an image, with several kinds of parameters and of weights.
+func newLayersModel() []byte {
+	names := func(list ...string) []string { return list }
+	quantized := nt.Message{}.Bytes(30, []byte{0x1b, 0xe4}).Bytes(40, nt.Message{}.Int(1, 2).Bytes(102, nt.Message{}.Bytes(1, make([]byte, 16))))
+	return nt.Model(nt.Join(nt.Image("photo", 8, 8, 20), nt.Input("scale", 2), nt.Output("y", 4)), false,
+		nt.Message{}.Bytes(2, nt.Message{}.Text(1, "photo").Bytes(10, nt.Message{}.Float(10, 0.5).Float(21, 1))),
+		nt.Layer("conv", 100, nt.Join(nt.Message{}.Int(1, 2).Int(2, 3), nt.Packed(30, 2, 2), nt.Message{}.Bytes(51, nil).Int(70, 1),
+			nt.Weights(90, make([]float64, 54)...), nt.Weights(91, 1, 2)), names("photo"), names("a")),
+		nt.Layer("relu", 130, nt.Message{}.Bytes(25, nt.Weights(1, 0.5, 0.25)), names("a"), names("b")),
+		nt.Layer("scale", 231, nil, names("b", "scale"), names("c")),
+		nt.Layer("pool", 120, nt.Join(nt.Packed(10, 2, 2), nt.Packed(20, 2, 2), nt.Message{}.Bytes(32, nil)), names("c"), names("d")),
+		nt.Layer("flat", 301, nil, names("d"), names("e")),
+		nt.Layer("fc", 140, nt.Message{}.Int(1, 8).Int(2, 1).Bytes(20, quantized), names("e"), names("f")),
+		nt.Layer("fill", 1085, nt.Packed(2, 1, 1, 4, 1, 1), nil, names("g")),
+		nt.Layer("add", 880, nil, names("f", "g"), names("h")),
+		nt.Layer("slice", 995, nt.Join(nt.Packed(1, 0, 0, 0, 0, 0), nt.Packed(3, 1, 1, 4, 1, 1), nt.Packed(5, 1, 1, 1, 1, 1)), names("h"), names("i")),
+		nt.Layer("softmax", 175, nil, names("i"), names("y")))
+}
+
+// A model of layers is read whole, under the names that its file has.
+func TestReadLayers(t *testing.T) {
+	n, err := ReadCoreML(newLayersModel(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkNetwork(t, n)
+	for i := range n.Layers {
+		if l := &n.Layers[i]; l.Reason != "" {
+			t.Errorf("%s: %s", l.Name, l.Reason)
+		}
+	}
+	if in := n.Inputs; len(in) != 2 || in[0].Name != "photo" || in[0].Type != "image" || in[1].Name != "scale" || in[1].Type != "float32" || len(n.Results) != 1 || n.Results[0].Name != "y" {
+		t.Errorf("inputs %+v, results %+v", in, n.Results)
+	}
+}
+
 func FuzzReadCoreML(f *testing.F) {
 	p, err := mil.Parse(small)
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(coreml.Encode(p))
+	f.Add(newLayersModel())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		checkEnlarged(t, data, false, len(data), len(data), func(b []byte) error { _, err := ReadCoreML(b, Options{}); return err })
 		checkRead(t, ReadCoreML, data)

@@ -10,12 +10,15 @@ import (
 )
 
 // A Model is the content of a Core ML model file. Inputs and Outputs describe the model's
-// interface. Program computes the outputs from the inputs.
+// interface. Either Program or Layers computes the outputs from the inputs.
 type Model struct {
 	Version int64 // of the specification
 	Inputs  []Feature
 	Outputs []Feature
 	Program *mil.Program
+	// Layers is the message NeuralNetwork of a model of layers, or nil. Those of a classifier and
+	// of a regressor have the same fields for layers. It shares memory with the file.
+	Layers *wire.Message
 }
 
 // A Feature describes an input or an output of a model.
@@ -23,19 +26,21 @@ type Feature struct {
 	Name string
 	Type string  // "image", or an array's element type as numpy spells it
 	Dims []int64 // shape of an array, or height and width of an image
+	// Color is the order of an image's channels: "gray", "rgb", "bgr", or "" if the file does not
+	// state it.
+	Color string
 }
 
-// otherKinds describes the models that are not programs, by their field number.
+// otherKinds describes the models that are neither programs nor networks, by their field number.
 var otherKinds = map[protowire.Number]string{
 	200: "a pipeline (classifier)", 201: "a pipeline (regressor)", 202: "a pipeline", 300: "a linear model", 301: "a support vector machine",
-	302: "trees", 303: "a neural network of layers (regressor)", 304: "a Bayesian model", 400: "a linear model", 401: "a support vector machine",
-	402: "trees", 403: "a neural network of layers (classifier)", 404: "nearest neighbors", 500: "a neural network of layers",
+	302: "trees", 304: "a Bayesian model", 400: "a linear model", 401: "a support vector machine", 402: "trees", 404: "nearest neighbors",
 	501: "a recommender", 555: "a custom model", 556: "a link to a model", 900: "an identity", 3000: "a model in a model",
 }
 
 // Read reads a Core ML model from data, the content of a model file. It returns a
-// *[wire.FormatError] if the file is malformed, or if the model is not a program but, for example,
-// a neural network of layers.
+// *[wire.FormatError] if the file is malformed, or if the model is neither a program nor a neural
+// network of layers but, for example, trees.
 func Read(data []byte) (*Model, error) {
 	m := &Model{}
 	other := ""
@@ -52,6 +57,12 @@ func Read(data []byte) (*Model, error) {
 			var err error
 			m.Program, err = mil.Decode(f.Body)
 			return err
+		case 303, 403, 500: // a regressor, a classifier, and any other network
+			if m.Layers != nil {
+				return &wire.FormatError{Off: int64(f.Off), What: "model has more than one network"}
+			}
+			m.Layers = &f.Body
+			return f.Want(protowire.BytesType)
 		}
 		if k, ok := otherKinds[f.Num]; ok && other == "" {
 			other = k
@@ -61,10 +72,12 @@ func Read(data []byte) (*Model, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case m.Program == nil && other != "":
-		return nil, &wire.FormatError{What: fmt.Sprintf("model is %s; want an ML program (mlProgram)", other)}
-	case m.Program == nil:
-		return nil, &wire.FormatError{What: "not a Core ML model: no program found"}
+	case m.Program != nil && m.Layers != nil:
+		return nil, &wire.FormatError{What: "model is both a program and a neural network; want one of them"}
+	case m.Program == nil && m.Layers == nil && other != "":
+		return nil, &wire.FormatError{What: fmt.Sprintf("model is %s; want an ML program (mlProgram) or a neural network", other)}
+	case m.Program == nil && m.Layers == nil:
+		return nil, &wire.FormatError{What: "not a Core ML model: no program and no network found"}
 	}
 	return m, nil
 }
@@ -95,6 +108,9 @@ func (m *Model) readDescription(f wire.Field) error {
 // arrayTypes maps the numbers of array element types to their names.
 var arrayTypes = map[uint64]string{65568: "float32", 65600: "float64", 131104: "int32", 131080: "int8", 65552: "float16"}
 
+// colors maps the numbers of color spaces to the order of the channels.
+var colors = map[uint64]string{10: "gray", 20: "rgb", 30: "bgr"}
+
 func readFeature(f wire.Field) (Feature, error) {
 	var x Feature
 	visit := func(f wire.Field, each func(wire.Field) error) error {
@@ -119,6 +135,8 @@ func readFeature(f wire.Field) (Feature, error) {
 							return f.Integer(&w)
 						case 2:
 							return f.Integer(&h)
+						case 3:
+							x.Color = colors[f.N]
 						}
 						return nil
 					})

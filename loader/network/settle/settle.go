@@ -249,8 +249,10 @@ func (s *settler) settleByKind(n *Node) error {
 	} else if err != nil && !errors.Is(err, graph.ErrBudget) {
 		return err
 	}
-	if name, ok := strings.CutPrefix(n.Op, "mil."); ok {
-		return errors.New(cmp.Or(n.Text("why", ""), "engine does not support operator "+name))
+	for _, prefix := range []string{"mil.", "coreml."} { // of operations and layers that no operator expresses
+		if name, ok := strings.CutPrefix(n.Op, prefix); ok {
+			return errors.New(cmp.Or(n.Text("why", ""), "engine does not support operator "+name))
+		}
 	}
 	if done, err := s.settleDynamicNode(n); done || err != nil {
 		return err
