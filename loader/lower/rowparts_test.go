@@ -120,3 +120,30 @@ func TestStridedRowConvolution(t *testing.T) {
 		}
 	}
 }
+
+// A transpose that L2 holds only in parts has the elements of the same transpose as a whole.
+func TestTransposesInParts(t *testing.T) {
+	r := rand.New(rand.NewPCG(51, 5))
+	s := layer.Shape{N: 2, C: 80, H: 33, W: 208}
+	x := halves(r, s.Elements())
+	for _, order := range [][3]layer.Axes{
+		{}, {layer.AxisC, layer.AxisW, layer.AxisH}, {layer.AxisH, layer.AxisC, layer.AxisW}, {layer.AxisH, layer.AxisW, layer.AxisC}, {layer.AxisW, layer.AxisC, layer.AxisH},
+	} {
+		l := layer.Layer{Op: layer.Transpose, In: s, Order: order, Memories: layer.Memories{L2: 1 << 15}}
+		got, err := run(l, layer.Weights{}, map[string][]float16.Float16{"x": x})
+		if err != nil {
+			t.Errorf("order %v: %v", order, err)
+			continue
+		}
+		from, out := l.Permutation(), l.Out()
+		at := map[layer.Axes]int{}
+		for i, y := range got {
+			at[from[2]], at[from[1]], at[from[0]] = i%out.W, i/out.W%out.H, i/out.W/out.H%out.C
+			n := i / out.W / out.H / out.C
+			if want := x[((n*s.C+at[layer.AxisC])*s.H+at[layer.AxisH])*s.W+at[layer.AxisW]]; y != want {
+				t.Errorf("order %v: element %d is %v; want %v", order, i, y, want)
+				break
+			}
+		}
+	}
+}

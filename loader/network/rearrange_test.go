@@ -155,3 +155,30 @@ func TestHeadsOfAttention(t *testing.T) {
 		}
 	}
 }
+
+// A transpose of the last two axes of a large matrix is one layer, not two by way of rows of one
+// element, which memory pads to 64 bytes.
+func TestLargeTransposeIsOneLayer(t *testing.T) {
+	for _, dims := range [][]int{{1, 512, 1024}, {1, 1024, 512}, {1, 1500, 384}, {2, 1500, 1500}} {
+		n, err := ReadONNX(ox.Model(ox.Input("x", dims...), ox.Output("y"), ox.Node("Transpose", "y", []string{"x"}, ox.List("perm", 0, 2, 1))), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(n.Layers) != 1 {
+			t.Errorf("transpose of %v: %d layers; want 1", dims, len(n.Layers))
+			continue
+		}
+		in := make([]float16.Float16, n.Inputs[0].Shape.Elements())
+		for i := range in {
+			in[i] = float16.Frombits(uint16(i % 30011))
+		}
+		rows, columns := dims[1], dims[2]
+		for i, y := range runProgram(t, n, in) {
+			k, column, row := i/(rows*columns), i%(rows*columns)/rows, i%rows
+			if want := in[(k*rows+row)*columns+column]; y != want {
+				t.Errorf("transpose of %v: element %d is %#x; want %#x", dims, i, y, want)
+				break
+			}
+		}
+	}
+}

@@ -113,7 +113,7 @@ const (
 // findTransposesTo returns the cheapest sequence of transposes that turns arrangement a into goal,
 // which has the same axes. It returns nil if it finds none, and an empty list if no transpose is
 // needed. A transpose costs the bytes that it reads and writes, with rows padded to 64 bytes, plus
-// a fixed number for each element of the batch, each of which is a task.
+// a fixed number for each task.
 func (a arrangement) findTransposesTo(goal arrangement) []layer.Layer {
 	if len(a.order) > maxArranged {
 		return nil
@@ -172,17 +172,17 @@ func (a *searchNode) neighbors() (list []*searchNode) {
 		for h := c; h <= row; h++ {
 			blocks := map[layer.Axes][]int{layer.AxisC: o[c:h], layer.AxisH: o[h:row], layer.AxisW: o[row:]}
 			s := layer.Shape{N: a.countElements(o[:c]), C: a.countElements(o[c:h]), H: a.countElements(o[h:row]), W: a.countElements(o[row:])}
+			if !fitsEngine(s) {
+				continue
+			}
 			for _, order := range orders {
-				if !fitsOneTask(s, order) {
-					continue
-				}
 				t := layer.Unary(layer.Transpose, s)
 				if order != orders[0] {
 					t.Order = order
 				}
 				next := arrangement{a.size, slices.Concat(o[:c], blocks[order[0]], blocks[order[1]], blocks[order[2]]), 0}
 				next.row = len(next.order) - len(blocks[order[2]])
-				cost := a.cost + s.N*taskCost + memoryBytes(s) + memoryBytes(t.Out())
+				cost := a.cost + countTasks(s, order)*taskCost + memoryBytes(s) + memoryBytes(t.Out())
 				list = append(list, &searchNode{next, cost, t, a})
 			}
 		}

@@ -13,28 +13,33 @@ var orders = [...][3]layer.Axes{
 	{layer.AxisH, layer.AxisW, layer.AxisC}, {layer.AxisW, layer.AxisC, layer.AxisH},
 }
 
-// fitsOneTask reports whether one task can put a shape's axes in an order. Extents must be
-// within the engine's limit. A transpose that changes rows must fit in L2.
-func fitsOneTask(s layer.Shape, order [3]layer.Axes) bool {
-	const l2, row = 0x1f0000, 32
-	if s.N > layer.MaxGroups || max(s.C, s.H, s.W) > layer.MaxExtent {
-		return false
-	}
-	other := s.C
+// fitsEngine reports whether a transpose of a tensor of shape s stays within the engine's limits on
+// extents.
+func fitsEngine(s layer.Shape) bool {
+	return s.N <= layer.MaxGroups && max(s.C, s.H, s.W) <= layer.MaxExtent
+}
+
+// countTasks returns how many tasks put the axes of a tensor of shape s in an order. A task works on
+// one element of the batch. If it changes rows, its result must fit in L2 next to 128 columns of the
+// source; the tensor is divided until it does.
+func countTasks(s layer.Shape, order [3]layer.Axes) int {
+	const l2, row, slice = 0x1f0000, 32, 128
+	other, rows := s.C, s.H
 	switch order[2] {
 	case layer.AxisW:
-		return true
+		return s.N
 	case layer.AxisH:
-		other = s.H
+		other, rows = s.H, s.C
 	}
 	up := func(n int) int { return (n + row - 1) / row * row }
-	return fp16Bytes*(other*up(s.W)+s.W*up(other)) <= l2
+	bytes := fp16Bytes * rows * (other*up(min(s.W, slice)) + s.W*up(other))
+	return s.N * ((bytes + l2 - 1) / l2)
 }
 
 // Transposes returns the shortest sequence of transpose layers that changes the order of a tensor's
 // axes from start to goal. start and goal list the same axes by number, outermost first. size gives
 // the extent of each axis. Transposes returns an error if no sequence stays within the engine's
-// limits on axis size and L2 memory.
+// limits on axis size.
 func Transposes(start, goal []int, size map[int]int) ([]layer.Layer, error) {
 	type state struct {
 		order []int
@@ -65,10 +70,10 @@ func Transposes(start, goal []int, size map[int]int) ([]layer.Layer, error) {
 				for w := h; w < len(o); w++ {
 					blocks := map[layer.Axes][]int{layer.AxisC: o[c:h], layer.AxisH: o[h:w], layer.AxisW: o[w:]}
 					s := layer.Shape{N: product(o[:c]), C: product(o[c:h]), H: product(o[h:w]), W: product(o[w:])}
+					if !fitsEngine(s) {
+						continue
+					}
 					for _, order := range orders {
-						if !fitsOneTask(s, order) {
-							continue
-						}
 						next := slices.Concat(o[:c], blocks[order[0]], blocks[order[1]], blocks[order[2]])
 						if key := fmt.Sprint(next); !seen[key] {
 							seen[key] = true
@@ -83,5 +88,5 @@ func Transposes(start, goal []int, size map[int]int) ([]layer.Layer, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("cannot transpose axis order %v to %v within %d elements per axis and the L2 memory", start, goal, layer.MaxExtent)
+	return nil, fmt.Errorf("cannot transpose axis order %v to %v within %d elements per axis", start, goal, layer.MaxExtent)
 }
