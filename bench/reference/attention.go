@@ -21,7 +21,9 @@ type attentionArgs struct {
 	q, k, v      *Tensor
 	pastK, pastV *Tensor // come before k and v; may be nil
 	masks        []*Tensor
+	sink         *Tensor // a score for no key of each head, or nil
 	causal       bool
+	window       int // keys before its own that a query of a causal attention sees; 0 for all
 	scale        float64
 	softcap      float64 // unless 0, a score s becomes softcap * tanh(s/softcap)
 }
@@ -103,11 +105,28 @@ func (a attentionArgs) computeWeights(c *call, keys *Tensor, past int) (*Tensor,
 	}
 	rows, columns := s.Dims[2], s.Dims[3]
 	for i := range s.Data {
-		if a.causal && i%columns > i/columns%rows+past {
+		last := i/columns%rows + past
+		if at := i % columns; a.causal && (at > last || a.window > 0 && at < last-a.window) {
 			s.Data[i] = math.Inf(-1)
 		}
 	}
-	return s.mapLines(3, c.softmax)
+	if a.sink == nil {
+		return s.mapLines(3, c.softmax)
+	}
+	sink, err := a.sink.reshape(1, s.Dims[1], 1, 1)
+	if err == nil {
+		sink, err = sink.broadcastTo([]int{s.Dims[0], s.Dims[1], rows, 1})
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s, err = concatenate([]*Tensor{s, sink}, 3); err != nil {
+		return nil, err
+	}
+	if s, err = s.mapLines(3, c.softmax); err != nil {
+		return nil, err
+	}
+	return s.sliceRange(3, 0, columns)
 }
 
 // splitHeads reshapes x from [batch][length][heads*size] to [batch][heads][length][size]. It
@@ -166,8 +185,9 @@ func computeAttention(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.hasOutput(3) || c.inputTensor(6) != nil {
-		return nil, c.newUnsupportedError(`output "qk_matmul_output" or input "nonpad_kv_seqlen"`)
+	lengths := c.inputTensor(6) // filled positions of the keys, for each element of the batch
+	if c.hasOutput(3) || lengths != nil && (c.flagAttribute("is_causal") || len(lengths.Dims) != 1) {
+		return nil, c.newUnsupportedError(`output "qk_matmul_output", or "nonpad_kv_seqlen" with a causal mask`)
 	}
 	a := attentionArgs{
 		q: in[0], k: in[1], v: in[2], pastK: c.inputTensor(4), pastV: c.inputTensor(5), causal: c.flagAttribute("is_causal"),
@@ -183,6 +203,13 @@ func computeAttention(c *call) ([]*Tensor, error) {
 			}).withType(in[0].Type)
 		}
 		a.masks = append(a.masks, m)
+	}
+	if lengths != nil {
+		filled, err := maskToBias(lengths, in[0].Dims[2], in[1].Dims[2], math.Inf(-1))
+		if err != nil {
+			return nil, err
+		}
+		a.masks = append(a.masks, filled)
 	}
 	y, k, v, err := a.computeOutput(c)
 	if err == nil && len(c.in[0].Dims) == 3 {
@@ -217,7 +244,12 @@ func maskToBias(mask *Tensor, rows, columns int, hidden float64) (*Tensor, error
 	if err != nil {
 		return nil, err
 	}
-	return visible.mapElements(func(v float64) float64 { return (1 - v) * hidden }).withType(onnx.Float), nil
+	return visible.mapElements(func(v float64) float64 {
+		if v == 1 {
+			return 0 // also where hidden is infinite
+		}
+		return (1 - v) * hidden
+	}).withType(onnx.Float), nil
 }
 
 // listScoreBiases returns the tensors to add to scores with the given rows and columns: the mask,
@@ -376,13 +408,10 @@ func computeMultiHeadAttention(c *call) ([]*Tensor, error) {
 }
 
 // computeGroupQueryAttention computes GroupQueryAttention, a causal attention in which several
-// heads of queries may share a head of keys and values. It returns an error unless all sequences of
-// the batch have the full length.
+// heads of queries may share a head of keys and values. Of the past keys and values, only the first
+// ones may be filled. It returns an error unless as many are filled in all sequences of the batch.
 func computeGroupQueryAttention(c *call) ([]*Tensor, error) {
 	heads, groups := c.intAttribute("num_heads", 0), c.intAttribute("kv_num_heads", 0)
-	if c.intAttribute("local_window_size", -1) > 0 || c.flagAttribute("smooth_softmax") || c.inputTensor(11) != nil {
-		return nil, c.newUnsupportedError(`attribute "local_window_size" or "smooth_softmax", or input "head_sink"`)
-	}
 	in := [3]*Tensor{c.in[0], c.inputTensor(1), c.inputTensor(2)}
 	if d := in[0].Dims; in[1] == nil { // all three are packed in one input
 		if len(d) != 3 || heads < 1 || groups < 1 || d[2]%(heads+2*groups) != 0 {
@@ -402,15 +431,27 @@ func computeGroupQueryAttention(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := attentionArgs{causal: true, scale: c.scoreScale(in[0].Dims[3]), softcap: c.floatAttribute("softcap", 0)}
-	past := 0
-	if p := c.inputTensor(3); p != nil && len(p.Dims) == 4 && p.Dims[2] > 0 {
-		past, a.pastK, a.pastV = p.Dims[2], p, c.inputTensor(4)
+	a := attentionArgs{causal: true, window: max(0, c.intAttribute("local_window_size", -1)), scale: c.scoreScale(in[0].Dims[3]), softcap: c.floatAttribute("softcap", 0)}
+	if a.sink = c.inputTensor(11); a.sink == nil && c.intAttribute("smooth_softmax", -1) > 0 {
+		a.sink = newVector(make([]int, heads)...).withType(in[0].Type)
+	}
+	past, room := 0, 0
+	if p := c.inputTensor(3); p != nil && len(p.Dims) == 4 {
+		past, room = p.Dims[2], p.Dims[2]
 	}
 	if lengths := c.inputTensor(5); lengths != nil {
-		for _, last := range lengths.toInts() {
-			if last+1 != past+in[0].Dims[2] {
-				return nil, c.newUnsupportedError("sequences of different lengths, or a past with unused space")
+		for i, last := range lengths.toInts() {
+			filled := last + 1 - in[0].Dims[2]
+			if filled < 0 || filled > room || i > 0 && filled != past {
+				return nil, c.newUnsupportedError("sequences of different lengths")
+			}
+			past = filled
+		}
+	}
+	if past > 0 {
+		for i, to := range []**Tensor{&a.pastK, &a.pastV} {
+			if *to, err = c.inputTensor(3+i).sliceRange(2, 0, past); err != nil {
+				return nil, err
 			}
 		}
 	}
@@ -419,19 +460,43 @@ func computeGroupQueryAttention(c *call) ([]*Tensor, error) {
 		if positions == nil {
 			positions = newVector(past)
 		}
+		size := 0
+		if cos := c.inputTensor(7); cos != nil && len(cos.Dims) == 2 {
+			size = 2 * cos.Dims[1]
+		}
 		for i := range in[:2] {
-			if in[i], err = rotatePairs(in[i], c.inputTensor(7), c.inputTensor(8), positions, c.flagAttribute("rotary_interleaved"), 0); err != nil {
+			if in[i], err = rotatePairs(in[i], c.inputTensor(7), c.inputTensor(8), positions, c.flagAttribute("rotary_interleaved"), size); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if a.masks, err = c.listScoreBiases(nil, c.inputTensor(10), 0, 0); err != nil {
+	bias, keys := c.inputTensor(10), past+in[0].Dims[2]
+	if bias != nil && len(bias.Dims) == 4 && bias.Dims[3] > keys {
+		if bias, err = bias.sliceRange(3, 0, keys); err != nil {
+			return nil, err
+		}
+	}
+	if a.masks, err = c.listScoreBiases(nil, bias, 0, 0); err != nil {
 		return nil, err
 	}
 	a.q, a.k, a.v = in[0], in[1], in[2]
 	y, k, v, err := a.computeOutput(c)
 	if err == nil {
 		y, err = joinHeads(y)
+	}
+	if total := c.inputTensor(6); err == nil && total != nil && len(total.Data) == 1 {
+		room = max(room, total.toInts()[0])
+	}
+	for _, x := range []**Tensor{&k, &v} { // zeros fill the rest of the cache
+		if err != nil || room <= keys {
+			break
+		}
+		d := slices.Clone((*x).Dims)
+		d[2] = room - keys
+		unused, e := newTensor((*x).Type, d...)
+		if err = e; err == nil {
+			*x, err = concatenate([]*Tensor{*x, unused}, 2)
+		}
 	}
 	return []*Tensor{y, k, v}, err
 }

@@ -371,8 +371,9 @@ func computeQGemm(c *call) (*Tensor, error) {
 		attributes[name] = x
 	}
 	y, err := c.runOperator("Gemm", attributes, a, b)
-	if err == nil && bias != nil {
-		y, err = addTensors(y, bias)
+	if err == nil && bias != nil { // its scale has the factor alpha, like that of the product
+		alpha := c.floatAttribute("alpha", 1)
+		y, err = addTensors(y, bias.mapElements(func(v float64) float64 { return alpha * v }))
 	}
 	if err != nil || c.inputTensor(7) == nil {
 		return y, err

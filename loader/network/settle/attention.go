@@ -3,6 +3,7 @@ package settle
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"anesim/loader/network/graph"
 )
@@ -21,8 +22,11 @@ type attentionArgs struct {
 	pastK, pastV *graph.Value // past keys and values before k and v, or nil
 	presentK     *graph.Value // results for the joined keys and values
 	presentV     *graph.Value
+	present      int          // positions in these results, of which the last may be unused; at least the keys
 	mask         *graph.Value // added to the scores, or nil
+	sink         *graph.Value // scores of no key, of shape [batch][heads][length][1], or nil
 	causal       bool
+	window       int // keys before its own that a query of a causal attention sees, or -1 for all
 	scale        float64
 	softcap      float64
 	groups       int // heads of q for each head of k
@@ -62,12 +66,24 @@ func (e *expansion) emitAttention(a attentionArgs) (*graph.Value, error) {
 	}
 	if err == nil && a.causal {
 		var mask *graph.Value
-		if mask, err = newCausalMask(e, q[2], k[2], k[2]-fresh[2]); err == nil {
+		if mask, err = newCausalMask(e, q[2], k[2], k[2]-fresh[2], a.window); err == nil {
 			s, err = e.emitNode(nil, "Add", nil, s, mask)
 		}
 	}
+	if err != nil {
+		return nil, err
+	}
+	if want := []int{q[0], q[1], q[2], k[2]}; !slices.Equal(s.Dims, want) {
+		return nil, fmt.Errorf("masked scores have shape %v; want %v", s.Dims, want)
+	}
+	if a.sink != nil {
+		s, err = e.emitNode(nil, "Concat", attributes{"axis": newIntAttr(3)}, s, a.sink)
+	}
 	if err == nil {
 		s, err = e.emitNode(nil, "Softmax", attributes{"axis": newIntAttr(3)}, s)
+	}
+	if err == nil && a.sink != nil {
+		s, err = e.emitNode(nil, "Slice", nil, s, e.newIntConstant(0), e.newIntConstant(k[2]), e.newIntConstant(3))
 	}
 	if err != nil {
 		return nil, err
@@ -77,8 +93,29 @@ func (e *expansion) emitAttention(a attentionArgs) (*graph.Value, error) {
 
 // prependPastKeys concatenates the past keys and values with the new ones in a, along the axis of
 // positions, and names the joined tensors as the outputs presentK and presentV. Without past keys,
-// the new tensors become these outputs.
+// the new tensors become these outputs. Zeros fill these outputs up to a.present positions.
 func prependPastKeys(e *expansion, a *attentionArgs) (err error) {
+	keys := a.k.Dims[2]
+	if a.pastK.Given() && len(a.pastK.Dims) == 4 {
+		keys += a.pastK.Dims[2]
+	}
+	if unused := a.present - keys; unused > 0 {
+		joined := *a
+		joined.presentK, joined.presentV, joined.present = nil, nil, 0
+		if err := prependPastKeys(e, &joined); err != nil {
+			return err
+		}
+		a.k, a.v = joined.k, joined.v
+		for _, x := range [...]struct{ out, of *graph.Value }{{a.presentK, a.k}, {a.presentV, a.v}} {
+			if !x.out.Given() {
+				continue
+			}
+			if _, err := e.emitNode(x.out, "Pad", attributes{"pads": newIntsAttr(0, 0, 0, 0, 0, 0, unused, 0)}, x.of); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	if a.pastK.Given() && a.pastK.Dims != nil && graph.Elements(a.pastK.Dims) > 0 {
 		if a.k, err = e.emitNode(a.presentK, "Concat", attributes{"axis": newIntAttr(2)}, a.pastK, a.k); err == nil {
 			a.v, err = e.emitNode(a.presentV, "Concat", attributes{"axis": newIntAttr(2)}, a.pastV, a.v)
@@ -98,14 +135,15 @@ func prependPastKeys(e *expansion, a *attentionArgs) (err error) {
 
 // newCausalMask returns a constant of shape [1][1][rows][columns] to be added to attention scores.
 // Row i is 0 in columns up to i+past, which query i may attend to, and maskedScore in later
-// columns.
-func newCausalMask(e *expansion, rows, columns, past int) (*graph.Value, error) {
+// columns, and in those more than window before i+past, unless window is negative.
+func newCausalMask(e *expansion, rows, columns, past, window int) (*graph.Value, error) {
 	if err := e.budget.Spend(2 * graph.NumberBytes * rows * columns); err != nil {
 		return nil, err
 	}
 	v := make([]float64, rows*columns)
 	for i := range v {
-		if i%columns > i/columns+past {
+		last := i/columns + past
+		if at := i % columns; at > last || window >= 0 && at < last-window {
 			v[i] = maskedScore
 		}
 	}
@@ -226,6 +264,8 @@ func expandProjectedAttention(e *expansion) error {
 	if e.Int("do_rotary", 0) != 0 {
 		return errors.New(`attribute "do_rotary" is not supported`)
 	}
+	e.Accept("past_present_share_buffer", 0) // without a past
+	e.Ignore("rotary_embedding_dim")         // of do_rotary
 	if len(d) != 3 || n < 1 {
 		return fmt.Errorf("cannot split shape %v into %d heads; want 3 axes and at least 1 head", d, n)
 	}
@@ -245,7 +285,7 @@ func expandProjectedAttention(e *expansion) error {
 			return err
 		}
 	}
-	a := attentionArgs{q: parts[0], k: parts[1], v: parts[2], causal: e.Int("unidirectional", 0) != 0, scale: e.readScoreScale(sizes[0] / n), mask: e.inputTensor(5)}
+	a := attentionArgs{q: parts[0], k: parts[1], v: parts[2], causal: e.Int("unidirectional", 0) != 0, window: -1, scale: e.readScoreScale(sizes[0] / n), mask: e.inputTensor(5)}
 	if e.inputTensor(4).Given() || e.outputTensor(1).Given() {
 		return errors.New(`input "past" and output "present" are not supported`)
 	}
@@ -262,11 +302,11 @@ func expandProjectedAttention(e *expansion) error {
 // addMaskInput adds the mask in the given input of the node to a.mask, the tensor that is added to
 // the attention scores. Without that input, a does not change.
 func (e *expansion) addMaskInput(a *attentionArgs, input, rows, columns int) error {
-	m := e.inputTensor(input)
+	m, filter := e.inputTensor(input), float64(e.Float("mask_filter_value", -10000))
 	if !m.Given() {
 		return nil
 	}
-	mask, err := e.emitScoreMask(m, rows, columns, float64(e.Float("mask_filter_value", -10000)))
+	mask, err := e.emitScoreMask(m, rows, columns, filter)
 	if err == nil && a.mask.Given() {
 		mask, err = e.emitNode(nil, "Add", nil, a.mask, mask)
 	}
@@ -320,7 +360,7 @@ func expandMultiHeadAttention(e *expansion) error {
 	q := in[0].Dims
 	a := attentionArgs{
 		q: in[0], k: in[1], v: in[2], pastK: e.inputTensor(6), pastV: e.inputTensor(7), presentK: e.outputTensor(1), presentV: e.outputTensor(2),
-		mask: e.inputTensor(5), causal: e.Int("unidirectional", 0) != 0, scale: e.readScoreScale(q[3]),
+		mask: e.inputTensor(5), causal: e.Int("unidirectional", 0) != 0, window: -1, scale: e.readScoreScale(q[3]),
 	}
 	columns := in[1].Dims[2]
 	if p := a.pastK.Dims; len(p) == 4 {
@@ -367,8 +407,12 @@ func expandGroupQueryAttention(e *expansion) error {
 	if n < 1 || kv < 1 || n%kv != 0 {
 		return fmt.Errorf("num_heads %d is not a positive multiple of kv_num_heads %d", n, kv)
 	}
-	if size := e.Int("local_window_size", -1); size > 0 {
-		return fmt.Errorf("local_window_size %d is not supported", size)
+	e.Accept("qk_output", 0)
+	e.Accept("kv_cache_bit_width", 0)
+	for _, name := range [...]string{"k_quant_type", "v_quant_type"} {
+		if form := e.Text(name, "NONE"); form != "NONE" {
+			return fmt.Errorf("%s %q is not supported", name, form)
+		}
 	}
 	in := [3]*graph.Value{e.inputTensor(0), e.inputTensor(1), e.inputTensor(2)}
 	var err error
@@ -389,36 +433,145 @@ func expandGroupQueryAttention(e *expansion) error {
 			return err
 		}
 	}
-	q, past := in[0].Dims, 0
-	if p := e.inputTensor(3).Dims; len(p) == 4 {
-		past = p[2]
+	q := in[0].Dims
+	cache, err := readCacheLengths(e, q[2])
+	if err != nil {
+		return err
 	}
-	if e.Int("do_rotary", 0) != 0 {
+	if neighbors := e.Int("rotary_interleaved", 0) != 0; e.Int("do_rotary", 0) != 0 {
 		places := make([]int, q[2])
 		for i := range places {
-			places[i] = past + i
+			places[i] = cache.filled + i
+		}
+		at := e.inputTensor(9)
+		if !at.Given() {
+			at = e.newIntConstant(places...)
+		}
+		cos, sin, part := e.inputTensor(7), e.inputTensor(8), 0
+		if d := cos.Dims; len(d) == 2 {
+			part = 2 * d[1] // the other elements of a head stay as they are
 		}
 		for i := range in[:2] {
-			if in[i], err = e.rotatePairs(nil, in[i], e.inputTensor(7), e.inputTensor(8), e.newIntConstant(places...), e.Int("rotary_interleaved", 0) != 0, 0); err != nil {
+			if in[i], err = e.rotatePairs(nil, in[i], cos, sin, at, neighbors, part); err != nil {
+				return err
+			}
+		}
+	} else {
+		e.inputTensor(7) // tables that nothing reads
+		e.inputTensor(8)
+		e.inputTensor(9)
+	}
+	a := attentionArgs{
+		q: in[0], k: in[1], v: in[2], presentK: e.outputTensor(1), presentV: e.outputTensor(2), causal: true, window: e.Int("local_window_size", -1),
+		scale: e.readScoreScale(q[3]), groups: n / kv, softcap: float64(e.Float("softcap", 0)), present: cache.present,
+	}
+	if err := cache.prepend(e, &a); err != nil {
+		return err
+	}
+	if b, keys := e.inputTensor(10), cache.filled+q[2]; b.Given() {
+		d := b.Dims
+		if len(d) != 4 || d[3] < keys {
+			return fmt.Errorf("attention_bias has shape %v; want 4 axes and at least %d columns", d, keys)
+		}
+		if a.mask = b; d[3] > keys {
+			if a.mask, err = e.emitNode(nil, "Slice", nil, b, e.newIntConstant(0), e.newIntConstant(keys), e.newIntConstant(3)); err != nil {
 				return err
 			}
 		}
 	}
-	e.inputTensor(5) // lengths; see the note below
-	e.inputTensor(6)
-	a := attentionArgs{
-		q: in[0], k: in[1], v: in[2], presentK: e.outputTensor(1), presentV: e.outputTensor(2), causal: true,
-		scale: e.readScoreScale(q[3]), groups: n / kv, softcap: float64(e.Float("softcap", 0)),
+	if err := addSink(e, &a, n, q); err != nil {
+		return err
 	}
-	if past > 0 {
-		a.pastK, a.pastV = e.inputTensor(3), e.inputTensor(4)
-	}
-	e.notes = append(e.notes, fmt.Sprintf("%s: positions count from the length of the past keys; given lengths are ignored", e.label))
 	y, err := e.emitAttention(a)
 	if err != nil {
 		return err
 	}
 	return e.joinHeads(e.outputTensor(0), y)
+}
+
+// addSink sets a.sink to the score that each of n heads gives to no key: that in the input
+// head_sink or, if only smooth_softmax is set, 0. q is the shape of the queries.
+func addSink(e *expansion, a *attentionArgs, n int, q []int) error {
+	sink, smooth := e.inputTensor(11), e.Int("smooth_softmax", -1) > 0
+	if !sink.Given() {
+		if !smooth {
+			return nil
+		}
+		sink = e.newFloatConstant([]int{n}, make([]float64, n))
+	}
+	if graph.Elements(sink.Dims) != n {
+		return fmt.Errorf("head_sink has shape %v; want one score for each of %d heads", sink.Dims, n)
+	}
+	sink, err := e.emitReshape(nil, sink, 1, n, 1, 1)
+	if err == nil {
+		a.sink, err = e.emitNode(nil, "Expand", nil, sink, e.newIntConstant(q[0], n, q[2], 1))
+	}
+	return err
+}
+
+// A cacheLengths says how much of the past keys and values of a GroupQueryAttention is filled.
+type cacheLengths struct {
+	filled, past int // keys before the new ones, and positions in the tensor of past keys
+	present      int // positions in the results for keys and values, or 0 for filled and new ones
+}
+
+// readCacheLengths returns the lengths of the past keys from their shape and from the node's
+// inputs, for length new keys. The filled part is the same for all sequences of the batch. If
+// lengths are computed while the network runs, a note says which ones the result assumes.
+func readCacheLengths(e *expansion, length int) (c cacheLengths, err error) {
+	if p := e.inputTensor(3).Dims; len(p) == 4 {
+		c.past = p[2]
+	}
+	c.filled = c.past
+	last, total := e.Const(5), e.Const(6)
+	if total != nil {
+		v, err := total.Scalar()
+		if err != nil {
+			return c, err
+		}
+		c.present = int(max(float64(c.past), min(v, graph.MaxExtent)))
+	}
+	if last == nil || total == nil {
+		e.inputTensor(5)
+		e.inputTensor(6)
+		e.notes = append(e.notes, fmt.Sprintf("%s: lengths of sequences are computed; taken to be %d past keys and %d new ones", e.label, c.filled, length))
+	}
+	if last == nil {
+		return c, nil
+	}
+	v, err := last.Ints()
+	if err != nil {
+		return c, err
+	}
+	for i, at := range v { // the index of the last key
+		switch filled := at + 1 - length; {
+		case filled != v[0]+1-length:
+			return c, fmt.Errorf("sequence %d ends at %d and the first one at %d; want equal lengths", i, at, v[0])
+		case filled < 0 || filled > c.past:
+			return c, fmt.Errorf("seqlens_k is %d for %d new and %d past keys; want %d to %d", at, length, c.past, length-1, length-1+c.past)
+		default:
+			c.filled = filled
+		}
+	}
+	return c, nil
+}
+
+// prepend sets the past keys and values of a to the filled part of the node's.
+func (c cacheLengths) prepend(e *expansion, a *attentionArgs) error {
+	past := [2]*graph.Value{e.inputTensor(3), e.inputTensor(4)}
+	if c.filled == 0 {
+		return nil
+	}
+	for i, to := range [...]**graph.Value{&a.pastK, &a.pastV} {
+		*to = past[i]
+		if c.filled < c.past {
+			var err error
+			if *to, err = e.emitNode(nil, "Slice", nil, past[i], e.newIntConstant(0), e.newIntConstant(c.filled), e.newIntConstant(2)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // expandONNXAttention rewrites ONNX's own Attention operator, which exists since version 23. Its
@@ -443,8 +596,9 @@ func expandONNXAttention(e *expansion) error {
 	}
 	a := attentionArgs{
 		q: in[0], k: in[1], v: in[2], pastK: e.inputTensor(4), pastV: e.inputTensor(5), presentK: e.outputTensor(1), presentV: e.outputTensor(2),
-		causal: e.Int("is_causal", 0) != 0, scale: e.readScoreScale(q[3]), groups: q[1] / k[1], softcap: float64(e.Float("softcap", 0)),
+		causal: e.Int("is_causal", 0) != 0, window: -1, scale: e.readScoreScale(q[3]), groups: q[1] / k[1], softcap: float64(e.Float("softcap", 0)),
 	}
+	e.Ignore("qk_matmul_output_mode", "softmax_precision") // of an output that is refused, and of a softmax in more than fp16
 	if m := e.inputTensor(3); m.Given() {
 		a.mask = m
 		if !m.Type.IsFloat() {
@@ -456,6 +610,20 @@ func expandONNXAttention(e *expansion) error {
 				return err
 			}
 		}
+	}
+	if lengths := e.inputTensor(6); lengths.Given() {
+		// Keys and values are whole caches of which the first ones are filled.
+		if a.causal || a.pastK.Given() || len(lengths.Dims) != 1 {
+			return errors.New(`input "nonpad_kv_seqlen" is not supported with past keys or a causal mask`)
+		}
+		filled, err := e.emitScoreMask(lengths, q[2], k[2], maskedScore)
+		if err == nil && a.mask.Given() {
+			filled, err = e.emitNode(nil, "Add", nil, a.mask, filled)
+		}
+		if err != nil {
+			return err
+		}
+		a.mask = filled
 	}
 	y, err := e.emitAttention(a)
 	if err != nil {

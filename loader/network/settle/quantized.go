@@ -165,7 +165,7 @@ func (e *expansion) dequantizeInput(i int) (*graph.Value, error) {
 		return nil, err
 	}
 	if e.Const(i) != nil && len(s.scale) > 1 { // weights: one scale per output channel or matmul column
-		if s.axis = 0; e.Op != "QLinearConv" {
+		if s.axis = 0; e.Op != "QLinearConv" && !(e.Op == "QGemm" && e.Int("transB", 0) != 0) {
 			s.axis = len(e.In[i].Dims) - 1
 		}
 	}
@@ -220,7 +220,7 @@ func (e *expansion) dequantizeOperands(bias int) ([]*graph.Value, error) {
 
 // newScaledBias returns a float constant: the integer bias b multiplied by the scales of both
 // operands, which are the constants in inputs x and w. Input x must hold one scale; input w holds
-// one for all elements of the bias or one for each.
+// one for the whole bias or one for each element of its last axis.
 func (e *expansion) newScaledBias(b *graph.Const, x, w int) (*graph.Value, error) {
 	v, err := b.Values()
 	if err != nil {
@@ -234,14 +234,15 @@ func (e *expansion) newScaledBias(b *graph.Const, x, w int) (*graph.Value, error
 	if err != nil {
 		return nil, err
 	}
-	if len(sw) != 1 && len(sw) != len(v) {
-		return nil, fmt.Errorf("%d scales for a bias of %d elements; want 1, or one per element", len(sw), len(v))
+	if d := b.Dims; len(sw) != 1 && (len(d) == 0 || len(sw) != d[len(d)-1]) {
+		return nil, fmt.Errorf("%d scales for a bias of shape %v; want 1, or one per column", len(sw), d)
 	}
+	alpha := float64(e.Float("alpha", 1)) // of a QGemm, whose bias has it in its scale
 	out := make([]float64, len(v))
 	for i := range v {
-		out[i] = v[i] * sx * sw[i%len(sw)]
+		out[i] = v[i] * sx * sw[i%len(sw)] * alpha
 	}
-	return e.newFloatConstant([]int{len(v)}, out), nil
+	return e.newFloatConstant(b.Dims, out), nil
 }
 
 func expandQGemm(e *expansion) error {
