@@ -11,6 +11,7 @@ import (
 	"anesim"
 	"anesim/anesimtest/samples"
 	"anesim/bench/report"
+	"anesim/hw/execycles"
 	"anesim/loader/cache"
 )
 
@@ -62,6 +63,13 @@ func TestProgramCache(t *testing.T) {
 		other.Seed++
 		if res, _ := run(model(), other, ""); res.Cache.Outcome != cache.Made {
 			t.Error("another seed finds the entry")
+		}
+		for _, target := range []execycles.Target{execycles.H13, execycles.H13G} { // the default is H13
+			other := o
+			other.Target = target
+			if res, _ := run(model(), other, ""); (res.Cache.Outcome == cache.Fetched) != (target == execycles.H13) {
+				t.Errorf("target %v: the entry of the default is %v", target, res.Cache.Outcome)
+			}
 		}
 		if res, _ := run(model(), o, "file:///elsewhere.yaml"); res.Cache.Outcome != cache.Made {
 			t.Error("another source finds the entry")

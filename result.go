@@ -31,6 +31,9 @@ type Result struct {
 	Outputs []Output // only outputs whose values were computed completely
 	// Synthetic names the inputs that were not given and are pseudo-random.
 	Synthetic []string
+	// CopiedStates lists the states of a network that the host copies from call to call. They are
+	// empty if all stay in device memory, as Options.State says.
+	CopiedStates []CopiedState
 	// Cache is the entry of Options.Cache that holds the programs, nil without a cache.
 	Cache *cache.Entry
 }

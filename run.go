@@ -34,24 +34,38 @@ func Run(p *loader.Program, o Options) (*Result, error) {
 //	                                                   |
 //	          outputs <-- output windows <-------------+
 //
-// The error is an *[OptionError], an *[InputError], a *[MissingWeightsError], any error from ctx, or
-// one that reports a mistake in the program. Canceling ctx stops the run between two descriptors.
+// A Core ML program keeps its states from call to call of a run with o.Repeat. They stay in device
+// memory, as with o.State, or the host copies them; see [Result.CopiedStates].
+//
+// The error is an *[OptionError], an *[InputError], a *[MissingWeightsError], a *[StateError], any
+// error from ctx, or one that reports a mistake in the program. Canceling ctx stops the run between two descriptors.
 func (m *Model) Run(ctx context.Context, o Options) (*Result, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
-	}
-	if o.Repeat > 1 { // a single call has no call before it
-		if o.State, err = m.connectStates(o.State); err != nil {
-			return nil, err
-		}
 	}
 	o.Target = m.target(&o)
 	low, err := m.lowerOrReuse(ctx, &o, !o.Values)
 	if err != nil {
 		return nil, err
 	}
-	r := &execution{model: m, lowered: low, options: o, tensors: map[string][]float16.Float16{}, numbers: map[string][]float64{}, extents: map[string][]int{}, failed: map[int]string{}}
+	var copied []CopiedState
+	if o.Repeat > 1 { // a single call has no call before it
+		if copied, err = m.connectStatesOfRun(ctx, low, &o); err != nil {
+			return nil, err
+		}
+	}
+	res, err := m.runLowered(ctx, low, &o)
+	if err == nil {
+		res.CopiedStates = copied
+	}
+	return res, err
+}
+
+// runLowered runs the programs in low with the options o, whose zero values have been replaced by
+// defaults.
+func (m *Model) runLowered(ctx context.Context, low *loweredModel, o *Options) (*Result, error) {
+	r := &execution{model: m, lowered: low, options: *o, tensors: map[string][]float16.Float16{}, numbers: map[string][]float64{}, extents: map[string][]int{}, failed: map[int]string{}}
 	if err := r.checkOptionsAndInputs(); err != nil {
 		return nil, err
 	}

@@ -68,9 +68,9 @@ func NewSession(o Options) (*Session, error) {
 
 // Load copies the program of m into the session's memory. It uses the addresses for which the
 // program was linked if they are free, and otherwise the lowest free ones above them. The error is
-// a *[NoMemoryError] if the program does not fit, an *[OptionError] if m has several programs or a
-// state whose new value no layer computes, and an *[AliasError] if a state cannot stay in memory.
-// States of a Core ML model are connected as by [engine.Loaded.Alias].
+// a *[NoMemoryError] if the program does not fit, an *[OptionError] if m has several programs, and a
+// *[StateError] if the session computes values and a state cannot stay in memory. States of a Core ML
+// model start at zero and are connected as by [engine.Loaded.Alias].
 func (s *Session) Load(ctx context.Context, m *Model) (*Loaded, error) {
 	low, err := m.lowerOrReuse(ctx, &s.options, !s.options.Values)
 	if err != nil {
@@ -79,10 +79,6 @@ func (s *Session) Load(ctx context.Context, m *Model) (*Loaded, error) {
 	if n := len(low.programs); n != 1 {
 		return nil, &OptionError{Option: "Load", What: fmt.Sprintf("requires a single program; %s has %d", m.name, n)}
 	}
-	states, err := m.connectStates(nil)
-	if err != nil {
-		return nil, err
-	}
 	l, err := s.Session.Load(low.programs[0].Program)
 	if err != nil {
 		return nil, err
@@ -90,13 +86,12 @@ func (s *Session) Load(ctx context.Context, m *Model) (*Loaded, error) {
 	if m.kind != KindProgram {
 		l.CompiledFor(m.target(&s.options))
 	}
-	for _, a := range states {
-		if err := l.Alias(a.Output, a.Input); err != nil {
-			l.Unload()
-			return nil, err
-		}
+	loaded := &Loaded{Loaded: l, session: s, model: m, lowered: low}
+	if err := loaded.connectStates(ctx); err != nil {
+		l.Unload()
+		return nil, err
 	}
-	return &Loaded{Loaded: l, session: s, model: m, lowered: low}, nil
+	return loaded, nil
 }
 
 // A Loaded is a model in the memory of a session. It is valid until it is unloaded. Methods of the

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/x448/float16"
@@ -122,29 +123,117 @@ func TestStatesAndTheOptionAgree(t *testing.T) {
 	}
 }
 
-// A state whose new value is an input has no output to connect. One call runs; several are refused.
-func TestStateThatNoLayerComputes(t *testing.T) {
-	const text = `program(1.3)
+// States whose memory cannot be exchanged with that of a result keep their values too: the host copies
+// them, and the result says so. Each case states what y is in calls 1, 2, 3 and so on, for x of one.
+func TestStatesThatTheHostCopies(t *testing.T) {
+	const head = `program(1.3)
 {
-    func main<ios18>(tensor<fp16, [1, 4, 1, 1]> x, state<tensor<fp16, [1, 4, 1, 1]>> s) {
+    func main<ios18>(tensor<fp16, [1, 4, 1, 1]> x, state<tensor<fp16, [1, 4, 1, 1]>> s, state<tensor<fp16, [1, 4, 1, 1]>> t) {
         tensor<fp16, [1, 4, 1, 1]> r = read_state(input = s);
-        tensor<fp16, [1, 4, 1, 1]> y = add(x = r, y = x);
-        write_state(data = x, input = s);
-    } -> (y);
-}
+        tensor<fp16, [1, 4, 1, 1]> q = read_state(input = t);
 `
-	for name, m := range readForms(t, text) {
-		if _, err := m.Run(context.Background(), anesim.Options{Chip: hw.M1(), Values: true}); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		var e *anesim.OptionError
-		if _, err := m.Run(context.Background(), anesim.Options{Chip: hw.M1(), Repeat: 2}); !errors.As(err, &e) || e.Option != "State" {
-			t.Errorf("%s: %v; want an error of option State", name, err)
+	for _, tc := range []struct {
+		name, body string
+		want       []float32
+		why        string // for state s; "" if it stays in memory
+	}{
+		{"the new value is an input", `
+			tensor<fp16, [1, 4, 1, 1]> y = add(x = r, y = x);
+			write_state(data = x, input = s);`, []float32{1, 2, 2, 2}, "no layer computes its new value, x"},
+		{"two states with one value", `
+			tensor<fp16, [1, 4, 1, 1]> a = add(x = r, y = x);
+			write_state(data = a, input = s);
+			write_state(data = a, input = t);
+			tensor<fp16, [1, 4, 1, 1]> y = add(x = a, y = q);`, []float32{1, 3, 5, 7}, "the host copies other states"},
+		{"exchanged states", `
+			tensor<fp16, [1, 4, 1, 1]> y = add(x = r, y = x);
+			write_state(data = q, input = s);
+			write_state(data = y, input = t);`, []float32{1, 1, 2, 2, 3}, "no layer computes its new value, t"},
+		{"a constant", `
+			tensor<fp16, [1, 4, 1, 1]> y = add(x = r, y = x);
+			write_state(data = tensor<fp16, [1, 4, 1, 1]>([[[[8]], [[8]], [[8]], [[8]]]]), input = s);`, []float32{1, 9, 9}, "no layer computes its new value"},
+		{"a value that the host computes", `
+			tensor<fp16, [1, 4, 1, 1]> a = add(x = r, y = x);
+			tensor<fp16, [1, 4, 1, 1]> c = round(x = a);
+			tensor<fp16, [1, 4, 1, 1]> y = add(x = c, y = x);
+			write_state(data = c, input = s);`, []float32{2, 3, 4, 5}, "the host computes its new value, c"},
+		{"several programs", `
+			tensor<fp16, [1, 4, 1, 1]> a = add(x = r, y = x);
+			tensor<fp16, [1, 4, 1, 1]> c = round(x = a);
+			tensor<fp16, [1, 4, 1, 1]> y = add(x = c, y = a);
+			write_state(data = a, input = s);`, []float32{2, 4, 6, 8}, "the network has 2 programs"},
+		{"written and never read", `
+			tensor<fp16, [1, 4, 1, 1]> y = add(x = q, y = x);
+			write_state(data = y, input = s);
+			write_state(data = y, input = t);`, []float32{1, 2, 3, 4}, ""},
+		{"only read", `
+			tensor<fp16, [1, 4, 1, 1]> y = add(x = r, y = x);`, []float32{1, 1, 1}, ""},
+		{"two that stay", `
+			tensor<fp16, [1, 4, 1, 1]> a = add(x = r, y = x);
+			tensor<fp16, [1, 4, 1, 1]> y = add(x = a, y = q);
+			write_state(data = y, input = t);
+			write_state(data = a, input = s);`, []float32{1, 3, 6, 10}, ""},
+	} {
+		one := slices.Repeat([]float16.Float16{0x3c00}, 4)
+		for form, m := range readForms(t, head+tc.body+"\n} -> (y);\n}\n") {
+			for calls, want := range tc.want {
+				o := anesim.Options{Chip: hw.M1(), Values: true, Repeat: calls + 1, Inputs: map[string][]float16.Float16{"x": one}}
+				res, err := m.Run(t.Context(), o)
+				if err != nil {
+					t.Fatalf("%s, %s: %v", tc.name, form, err)
+				}
+				if y := res.Outputs[0]; y.Port.Name != "y" || y.Data[0].Float32() != want || y.Data[3].Float32() != want {
+					t.Errorf("%s, %s: %s is %v in call %d; want %v", tc.name, form, y.Port.Name, y.Data, calls+1, want)
+				}
+				why := ""
+				for _, c := range res.CopiedStates {
+					if c.Input == "s" {
+						why = c.Why
+					}
+				}
+				if calls > 0 && (!strings.Contains(why, tc.why) || tc.why == "" && why != "") {
+					t.Errorf("%s, %s: state s is copied because %q; want %q", tc.name, form, why, tc.why)
+				}
+				o.Values = false
+				timed, err := m.Run(t.Context(), o)
+				if err != nil || timed.Report.Cycles != res.Report.Cycles || timed.Report.DMA != res.Report.DMA {
+					t.Errorf("%s, %s: %v; %d cycles without values, %d with", tc.name, form, err, timed.Report.Cycles, res.Report.Cycles)
+				}
+			}
+			s, err := anesim.NewSession(anesim.Options{Chip: hw.M1(), Values: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := s.Load(t.Context(), m)
+			if tc.why != "" {
+				var e *anesim.StateError
+				var several *anesim.OptionError // a session holds single programs
+				if !errors.As(err, &e) && !(errors.As(err, &several) && several.Option == "Load") {
+					t.Errorf("%s, %s, in a session: %v", tc.name, form, err)
+				}
+				continue
+			}
+			if err == nil {
+				err = l.Set("x", one)
+			}
+			if err != nil {
+				t.Fatalf("%s, %s, in a session: %v", tc.name, form, err)
+			}
+			for i, want := range tc.want {
+				res, err := l.Call(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := res.Outputs[0].Data[0].Float32(); got != want {
+					t.Errorf("%s, %s, in a session: y is %v in call %d; want %v", tc.name, form, got, i+1, want)
+				}
+			}
 		}
 	}
 }
 
-// A network whose state an operation without a model writes still has the time of the others.
+// A network whose state an operation without a model writes still has the time of the others. It has no
+// values after the first call, and says which layer is missing.
 func TestStateThatIsNotModelled(t *testing.T) {
 	const text = `program(1.3)
 {
@@ -158,8 +247,59 @@ func TestStateThatIsNotModelled(t *testing.T) {
 `
 	for name, m := range readForms(t, text) {
 		res, err := m.Run(context.Background(), anesim.Options{Chip: hw.M1(), Repeat: 2})
-		if err != nil || res.Report.Cycles == 0 || len(res.Options.State) != 0 {
+		if err != nil || res.Report.Cycles == 0 || len(res.Options.State)+len(res.CopiedStates) != 0 {
 			t.Errorf("%s: %v", name, err)
+		}
+		var e *anesim.StateError
+		if _, err := m.Run(context.Background(), anesim.Options{Chip: hw.M1(), Values: true, Repeat: 2}); !errors.As(err, &e) || e.State != "s" || !strings.Contains(e.What, "layer a") {
+			t.Errorf("%s, with values: %v", name, err)
+		}
+		if _, err := m.Run(context.Background(), anesim.Options{Chip: hw.M1(), Values: true}); err != nil {
+			t.Errorf("%s, one call with values: %v", name, err)
+		}
+	}
+}
+
+// An option that connects the input of a state replaces the connection of the program, which others keep.
+func TestOptionReplacesState(t *testing.T) {
+	const text = `program(1.3)
+{
+    func main<ios18>(tensor<fp16, [1, 4, 1, 1]> x, state<tensor<fp16, [1, 4, 1, 1]>> s, state<tensor<fp16, [1, 4, 1, 1]>> t) {
+        tensor<fp16, [1, 4, 1, 1]> r = read_state(input = s);
+        tensor<fp16, [1, 4, 1, 1]> q = read_state(input = t);
+        tensor<fp16, [1, 4, 1, 1]> a = add(x = r, y = x);
+        tensor<fp16, [1, 4, 1, 1]> b = add(x = q, y = a);
+        write_state(data = a, input = s);
+        write_state(data = b, input = t);
+        tensor<fp16, [1, 4, 1, 1]> y = add(x = a, y = b);
+    } -> (y);
+}
+`
+	one := slices.Repeat([]float16.Float16{0x3c00}, 4)
+	for form, m := range readForms(t, text) {
+		o := anesim.Options{Chip: hw.M1(), Values: true, Repeat: 3, Inputs: map[string][]float16.Float16{"x": one}}
+		for _, tc := range []struct {
+			given []anesim.StateAlias
+			state []anesim.StateAlias
+			want  float32 // a is 1, 2, 3 and b 1, 3, 6; with y as the next t, y is 2, 6, 12
+		}{
+			{nil, []anesim.StateAlias{{Output: "a", Input: "s"}, {Output: "b", Input: "t"}}, 9},
+			{[]anesim.StateAlias{{Output: "y", Input: "t"}}, []anesim.StateAlias{{Output: "y", Input: "t"}, {Output: "a", Input: "s"}}, 12},
+		} {
+			o.State = tc.given
+			res, err := m.Run(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := res.Outputs[0].Data[0].Float32(); got != tc.want || !slices.Equal(res.Options.State, tc.state) {
+				t.Errorf("%s, given %v: y is %v with %v; want %v with %v", form, tc.given, got, res.Options.State, tc.want, tc.state)
+			}
+		}
+		// Without values, a state of which the option leaves no memory to exchange is copied.
+		o.State = []anesim.StateAlias{{Output: "b", Input: "s"}}
+		var e *anesim.StateError
+		if _, err := m.Run(t.Context(), o); !errors.As(err, &e) || e.State != "t" {
+			t.Errorf("%s: the new value of t goes to s: %v", form, err)
 		}
 	}
 }

@@ -315,6 +315,9 @@ func NewNetwork(r *anesim.Result) *Network {
 	}
 	d.setPrecisions(r)
 	d.Operations, d.Memory = d.sumOperations(), newMemory(r)
+	for _, c := range r.CopiedStates {
+		d.Notes = append(d.Notes, fmt.Sprintf("state %s goes through the host from call to call: %s", c.Input, c.Why))
+	}
 	d.Notes = append(d.Notes, r.PrecisionNotes()...)
 	if n := len(d.NotModelled); n == 1 {
 		d.Notes = append(d.Notes, "not modelled: 1 layer, in no total")

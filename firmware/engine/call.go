@@ -220,8 +220,8 @@ func (c *Call) linkAndMakeDevice() (err error) {
 		c.res.Limits = append(listPortLimits(l.program), c.listInputLimits()...)
 		c.values = len(c.res.Limits) == 0
 	}
-	if c.isStateful() && c.Repeat > maxEvolving/max(1, c.linked.Count) {
-		return &OptionError{"Repeat", fmt.Sprintf("count is %d; want at most %d for a stateful program with %d descriptors", c.Repeat, maxEvolving/max(1, c.linked.Count), c.linked.Count)}
+	if c.isStateful() && c.Repeat > MaxStatefulTasks/max(1, c.linked.Count) {
+		return &OptionError{"Repeat", fmt.Sprintf("count is %d; want at most %d for a stateful program with %d descriptors", c.Repeat, MaxStatefulTasks/max(1, c.linked.Count), c.linked.Count)}
 	}
 	if c.values {
 		if err := prepareMemory(s.mem, c.linked); err != nil {

@@ -326,13 +326,14 @@ func (l *Loaded) isStatePort(p *loader.Port) bool {
 const maxKept = 1 << 24
 
 // maxListed limits the descriptors that a repeated call lists, and those that a brief call
-// of more than maxBrief descriptors lists. maxEvolving limits the descriptors of a call
-// with state, whose dispatches are all executed.
+// of more than maxBrief descriptors lists.
 const (
-	maxBrief    = 1 << 16
-	maxListed   = 1 << 12
-	maxEvolving = 1 << 20
+	maxBrief  = 1 << 16
+	maxListed = 1 << 12
 )
+
+// MaxStatefulTasks limits the descriptors of a call with state, whose dispatches are all executed.
+const MaxStatefulTasks = 1 << 20
 
 // Listed returns how many dispatches a result should list if a program with the given number of
 // tasks is dispatched repeat times. The listed dispatches have at most about 4096 tasks in total.

@@ -155,6 +155,11 @@ func newConcatExample() (*loader.Builder, error) {
 	}, err
 }
 
+// secondBase2020 returns where the vendor's compiler of 2020 placed the second source in L2, after a
+// first source of the given size in bytes: at a multiple of four units. This is read from one program,
+// which has it at 0x440 after 0x420 bytes.
+func secondBase2020(first int) int { return layer.RoundUp(first, 4*place.UnitBytes) }
+
 func newAddExample() (*loader.Builder, error) {
 	const channels = 32
 	s := rowShape(channels, 1)
@@ -162,7 +167,7 @@ func newAddExample() (*loader.Builder, error) {
 	at := t.PlanarTile()
 	at.Row = at.Depth + 2*place.UnitBytes // the compiler of 2020 adds two units
 	at.Group = at.Depth
-	second := layer.RoundUp(at.Row, 4*place.UnitBytes) // 0x440 behind 0x420 in the one program of 2020
+	second := secondBase2020(at.Row)
 	t.LoadSource1(rowSurface(place.Bar6, channels, 1), at, false)
 	t.LoadSource2(rowSurface(place.Bar5, channels, 1), at.Rebase(second))
 	task.WriteResult2020(t, rowSurface(place.Bar4, channels, 1), second+at.Row)

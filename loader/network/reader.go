@@ -121,7 +121,11 @@ func (r *composer) addInputs(ports []graph.Port, sizes map[string]int) error {
 		r.Input(in.Name, s)
 		last := &r.Net.Inputs[len(r.Net.Inputs)-1]
 		last.Dims, last.Type, last.State = d, in.Type.String(), in.State
-		if in.State != "" {
+		switch in.State {
+		case "":
+		case in.Name:
+			r.Note("state %s: native state operations are rejected on the M1; the network only reads it, so it is an input", in.Name)
+		default:
 			r.Note("state %s: native state operations are rejected on the M1; this is the output-to-input form", in.Name)
 		}
 	}

@@ -58,8 +58,12 @@ func TestStates(t *testing.T) {
 					t.Errorf("%s: layer %s is not modelled: %s", tc.what, l.Name, l.Reason)
 				}
 			}
-			if notes := strings.Join(n.Notes, "\n"); strings.Count(notes, "state s: native state operations are rejected on the M1; this is the output-to-input form") != 1 {
-				t.Errorf("%s: notes %q", tc.what, notes)
+			form := map[bool]string{false: "this is the output-to-input form", true: "the network only reads it, so it is an input"}
+			for name, onlyRead := range map[string]bool{"s": tc.s == "s", "kept": true} {
+				note := "state " + name + ": native state operations are rejected on the M1; " + form[onlyRead]
+				if notes := strings.Join(n.Notes, "\n"); strings.Count(notes, note) != 1 {
+					t.Errorf("%s: notes %q; want %q", tc.what, notes, note)
+				}
 			}
 		}
 	}

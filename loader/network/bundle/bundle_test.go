@@ -111,7 +111,7 @@ func TestStructureAndWeights(t *testing.T) {
 	}
 	for old, changed := range map[string]string{
 		"c: 16, h": "c: 32, h", "cout: 24": "cout: 25", "k: 3": "k: 5", "act: relu": "act: gelu", "op: add": "op: mul", "pad: 1": "pad: 0", "axis: c": "axis: w",
-		"name: a,": "name: aa,", "outputs: [c, d]": "outputs: [d]",
+		"name: a,": "name: aa,", "outputs: [c, d]": "outputs: [d]", "inputs: {x:": "first: output\ninputs: {x:",
 	} {
 		text := strings.Replace(bundled, old, changed, 1)
 		if old == "name: a," {

@@ -49,7 +49,8 @@ func Files(model []byte, w Weights) map[string][]byte {
 }
 
 // Encode returns the content of a Core ML model file with program p, which has a main function. The
-// model has the function's inputs and outputs. Encode does not check that the program is valid.
+// model has the function's inputs and outputs; a state is listed among the inputs, as a tensor, though
+// Core ML would describe it as a state. Encode does not check that the program is valid.
 func Encode(p *mil.Program) []byte {
 	f, _ := p.Main()
 	types := map[string]mil.Type{}

@@ -170,12 +170,7 @@ func readAxes(v string) (batch bool, set layer.Axes, ok bool) {
 	if strings.ContainsAny(letters, "-0123456789") {
 		letters = ""
 		for n := range strings.SplitSeq(v, ",") {
-			switch n = strings.TrimSpace(n); n {
-			case "0", "-4":
-				letters += "n"
-			default:
-				letters += cmp.Or(axisLetter[n], "?")
-			}
+			letters += cmp.Or(axisLetter[strings.TrimSpace(n)], "?")
 		}
 	}
 	for _, c := range letters {
@@ -191,9 +186,9 @@ func readAxes(v string) (batch bool, set layer.Axes, ok bool) {
 	return batch, set, true
 }
 
-// axisLetter maps the number of an axis to its letter. There is none for the batch, because
-// layers do not work along it.
-var axisLetter = map[string]string{"1": "c", "2": "h", "3": "w", "-3": "c", "-2": "h", "-1": "w"}
+// axisLetter maps the number of an axis to its letter. Keys of axes along which layers work refuse n,
+// the batch.
+var axisLetter = map[string]string{"0": "n", "1": "c", "2": "h", "3": "w", "-4": "n", "-3": "c", "-2": "h", "-1": "w"}
 
 // parsePartSizes returns the counts in the value of a key, which are separated by +, as in 8+16.
 func (a *args) parsePartSizes(key string) []int {

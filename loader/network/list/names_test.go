@@ -12,7 +12,7 @@ import (
 func TestRename(t *testing.T) {
 	long := strings.Repeat("n", 2*maxName)
 	names := []string{"y\x01z", `y\x01z`, "y\x00a", "y\x00b", "y\xff", "y\ufffd", "y\u200b", "é", "plain", long + "1", long + "2", "\x1b[31m"}
-	n := &Network{Inputs: []Tensor{{Name: "x\x00"}}, Constants: map[string][]float16.Float16{"k\x02": nil}, Cuts: map[string]*Cut{"y\x00a": {Inputs: []string{"y\x01z"}}}}
+	n := &Network{Inputs: []Tensor{{Name: "x\x00", State: "y\x01z"}}, Constants: map[string][]float16.Float16{"k\x02": nil}, Cuts: map[string]*Cut{"y\x00a": {Inputs: []string{"y\x01z"}}}}
 	from := "x\x00"
 	for _, name := range names {
 		n.Layers = append(n.Layers, Layer{Name: name, Inputs: []string{from, "k\x02"}, Output: name})
@@ -46,6 +46,9 @@ func TestRename(t *testing.T) {
 		if n.Results[i].Name != want {
 			t.Errorf("%q is %q, want %q", names[i], n.Results[i].Name, want)
 		}
+	}
+	if n.Inputs[0].State != n.Results[0].Name {
+		t.Errorf("the next value of the input is %q; want the result %q", n.Inputs[0].State, n.Results[0].Name)
 	}
 	if c := n.Cuts[n.Results[2].Name]; c == nil || c.Inputs[0] != n.Results[0].Name {
 		t.Errorf("the cut of %q is %+v", n.Results[2].Name, c)

@@ -89,6 +89,10 @@ pseudo-random ones.
 ` + flags.IdleHelp + `
 The gap comes before the network's first program; the other programs follow without one.
 
+With --repeat, the states of a Core ML program (read_state, write_state) keep their values
+from call to call, and start at zero. The M1 rejects native states: each is an input and an
+output that exchange their buffers, as with --state for other networks.
+
 --precision and --compare fp32 compute values and report accuracy instead of times: which
 layers lose accuracy in their sums, and the power of two on their weights that repairs it;
 and the error of each layer's values with respect to float32. See docs/precision.md.
