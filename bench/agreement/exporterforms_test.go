@@ -38,7 +38,7 @@ var exporterForms = []struct {
 			ox.InputOf(7, "i"), ox.InputOf(9, "go"), ox.Input("h", 2, 4), ox.Whole("one", 7, 8, []int{}, 1),
 			ox.Node("MatMul", "p", inputNames("h", "w")), ox.Node("Equal", "second", inputNames("i", "one")),
 			ox.Node("If", "q", inputNames("second"), ox.Graph("then_branch", ox.Node("Tanh", "a", inputNames("p")), ox.Output("a")), ox.Graph("else_branch", ox.Node("Relu", "b", inputNames("p")), ox.Output("b"))),
-			ox.Node("Neg", "r", inputNames("q")), ox.Node("Identity", "on", inputNames("go")), ox.Output("on"), ox.Output("q"), ox.Output("r"))),
+			ox.Node("Neg", "r", inputNames("q")), ox.Node("Identity", "on", inputNames("go")), ox.OutputOf(9, "on"), ox.Output("q"), ox.Output("r"))),
 		ox.Output("all"),
 	}},
 	{"loop that a counter ends", []ox.Message{
@@ -46,18 +46,18 @@ var exporterForms = []struct {
 		ox.Several("Loop", inputNames("last", "y"), inputNames("", "t", "zero", "x"), ox.Graph("body",
 			ox.InputOf(7, "i"), ox.InputOf(9, "go"), ox.InputOf(7, "k"), ox.Input("h", 2, 4), ox.Whole("two", 7, 8, []int{}, 2), ox.Whole("five", 7, 8, []int{}, 5),
 			ox.Node("Add", "k2", inputNames("k", "two")), ox.Node("Less", "on", inputNames("k2", "five")), ox.Node("Cast", "f", inputNames("k2"), ox.Int("to", 1)), ox.Node("Add", "h2", inputNames("h", "f")),
-			ox.Output("on"), ox.Output("k2"), ox.Output("h2"))),
+			ox.OutputOf(9, "on"), ox.OutputOf(7, "k2"), ox.Output("h2"))),
 		ox.Output("last"),
 	}},
 	{"loop without iterations", []ox.Message{
 		ox.Input("x", 2, 4), ox.Whole("n", 7, 8, []int{}, 0), ox.Node("Loop", "a", inputNames("n", "", "x"), ox.Graph("body",
-			ox.InputOf(7, "i"), ox.InputOf(9, "go"), ox.Input("h", 2, 4), ox.Node("Neg", "m", inputNames("h")), ox.Output("go"), ox.Output("m"))), ox.Node("Relu", "y", inputNames("a")),
+			ox.InputOf(7, "i"), ox.InputOf(9, "go"), ox.Input("h", 2, 4), ox.Node("Neg", "m", inputNames("h")), ox.OutputOf(9, "go"), ox.Output("m"))), ox.Node("Relu", "y", inputNames("a")),
 	}},
 	{"loop in a loop", []ox.Message{
 		ox.Input("x", 2, 4), ox.Whole("n", 7, 8, []int{}, 2), ox.Node("Loop", "y", inputNames("n", "", "x"), ox.Graph("body",
 			ox.InputOf(7, "i"), ox.InputOf(9, "go"), ox.Input("h", 2, 4), ox.Node("Loop", "inner", inputNames("n", "go", "h"), ox.Graph("body",
-				ox.InputOf(7, "j"), ox.InputOf(9, "on"), ox.Input("g", 2, 4), scalar("c", 0.5), ox.Node("Mul", "m", inputNames("g", "c")), ox.Node("Add", "s", inputNames("m", "x")), ox.Output("on"), ox.Output("s"))),
-			ox.Node("Tanh", "next", inputNames("inner")), ox.Output("go"), ox.Output("next"))),
+				ox.InputOf(7, "j"), ox.InputOf(9, "on"), ox.Input("g", 2, 4), scalar("c", 0.5), ox.Node("Mul", "m", inputNames("g", "c")), ox.Node("Add", "s", inputNames("m", "x")), ox.OutputOf(9, "on"), ox.Output("s"))),
+			ox.Node("Tanh", "next", inputNames("inner")), ox.OutputOf(9, "go"), ox.Output("next"))),
 	}},
 	{"scan of two inputs, one backwards", []ox.Message{
 		ox.Input("x", 4, 3, 2), ox.Input("z", 3, 4), ox.Input("s", 4),
@@ -70,7 +70,7 @@ var exporterForms = []struct {
 	{"loop that fills a sequence", []ox.Message{
 		ox.Input("x", 2, 4), ox.Whole("n", 7, 8, []int{}, 3), ox.Node("SequenceEmpty", "e", nil),
 		ox.Several("Loop", inputNames("h3", "q"), inputNames("n", "", "x", "e"), ox.Graph("body",
-			ox.InputOf(7, "i"), ox.InputOf(9, "go"), ox.Input("h", 2, 4), ox.Input("list"), ox.Node("Tanh", "t", inputNames("h")), ox.Node("SequenceInsert", "more", inputNames("list", "t")), ox.Output("go"), ox.Output("t"), ox.Output("more"))),
+			ox.InputOf(7, "i"), ox.InputOf(9, "go"), ox.Input("h", 2, 4), ox.Input("list"), ox.Node("Tanh", "t", inputNames("h")), ox.Node("SequenceInsert", "more", inputNames("list", "t")), ox.OutputOf(9, "go"), ox.Output("t"), ox.Output("more"))),
 		ox.Node("ConcatFromSequence", "y", inputNames("q"), ox.Int("axis", 1), ox.Int("new_axis", 1)),
 	}},
 	{"sequence that is split, changed and concatenated", []ox.Message{

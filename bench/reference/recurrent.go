@@ -124,8 +124,9 @@ func (c *call) readRecurrentCells(x *Tensor, gates int, defaults []string) (cell
 }
 
 // readActivations returns the activation functions of all directions, one direction after another.
-// The functions clip their arguments to the range in the attribute clip. If the node names no
-// functions, defaults has the names of those of one direction.
+// The functions clip their arguments to the range in the attribute clip, except the one that an LSTM
+// applies to its cell, as in onnxruntime. If the node names no functions, defaults has the names for
+// one direction.
 func (c *call) readActivations(defaults []string, directions int) ([]func(float64) float64, error) {
 	names := slices.Repeat(defaults, directions)
 	if a := c.attribute("activations"); a != nil && len(a.Strings) > 0 {
@@ -142,10 +143,14 @@ func (c *call) readActivations(defaults []string, directions int) ([]func(float6
 	}
 	limit := c.floatAttribute("clip", math.Inf(1))
 	var list []func(float64) float64
-	for _, name := range names {
+	for i, name := range names {
 		f := c.findActivationFunction(name, &alphas, &betas)
 		if f == nil {
 			return nil, c.newUnsupportedError(fmt.Sprintf("activation %q", name))
+		}
+		if i%len(defaults) == 2 {
+			list = append(list, f)
+			continue
 		}
 		list = append(list, func(x float64) float64 { return f(min(max(x, -limit), limit)) })
 	}

@@ -20,7 +20,8 @@ func defaultActivations(gates int) []string {
 // readActivations returns the functions of direction d of a recurrent node. The lists of parameters
 // in the attributes activation_alpha and activation_beta have an element for each function that has
 // such a parameter, in order. A function without one has ONNX's default. If the node has the
-// attribute clip, each function first limits its argument to that magnitude.
+// attribute clip, each function first limits its argument to that magnitude, except the one that an LSTM
+// applies to its cell. ONNX's text does not except it; onnxruntime 1.30 does.
 func readActivations(n *Chooser, d, gates, directions int) ([]activation, error) {
 	names := defaultActivations(gates)
 	each := len(names)
@@ -35,12 +36,12 @@ func readActivations(n *Chooser, d, gates, directions int) ([]activation, error)
 	}
 	alphas, betas := n.floats("activation_alpha"), n.floats("activation_beta")
 	var list []activation
-	for _, name := range names {
+	for i, name := range names {
 		f, err := n.newActivation(name, &alphas, &betas)
 		if err != nil {
 			return nil, err
 		}
-		if limit := float64(n.Float("clip", 0)); limit > 0 {
+		if limit := float64(n.Float("clip", 0)); limit > 0 && i%each < 2 {
 			inner := f
 			f = func(x Operand) (Operand, error) {
 				x, err := applyClamp(n, x, -limit, limit)

@@ -58,6 +58,9 @@ func InputOf(elem int, name string, dims ...int) Message { return newValueInfo(1
 // Output returns a graph output for [Model]: the named tensor, without a stated shape.
 func Output(name string) Message { return newValueInfo(12, name, 1, nil) }
 
+// OutputOf is like [Output] for the element type with the number elem.
+func OutputOf(elem int, name string) Message { return newValueInfo(12, name, elem, nil) }
+
 // Shape returns a part of a graph for [Model] that states the shape of a tensor between nodes.
 func Shape(name string, dims ...int) Message { return newValueInfo(13, name, 1, dims) }
 
@@ -193,7 +196,7 @@ func List(name string, values ...int) Message {
 // Graph returns a node attribute whose value is a graph with the given parts, such as a branch of
 // an If node.
 func Graph(name string, parts ...Message) Message {
-	return Message{}.Text(1, name).Int(20, 5).Bytes(6, slices.Concat(parts...))
+	return Message{}.Text(1, name).Int(20, 5).Bytes(6, append(Message{}.Text(2, name), slices.Concat(parts...)...))
 }
 
 // Float returns a node attribute with the float32 value v.
