@@ -12,7 +12,7 @@ import (
 // Units holds the columns of the per-descriptor cost report that the vendor's compiler can write.
 type Units struct {
 	WorkUnits       int
-	MACCyclesPerWU  int          // multiply-accumulate cycles per work unit
+	MACCyclesPerWU  int          // multiply-accumulate cycles per work unit; the last of an engine may take fewer
 	PostCyclesPerWU int          // post-processing cycles per work unit
 	NESingle        clock.Cycles // with one set of accumulators, see [tiles.Work.Single]
 	NEDouble        clock.Cycles // with two sets, see [tiles.Work.Double]

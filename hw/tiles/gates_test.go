@@ -38,29 +38,29 @@ func fullAndHalf(full, half int) (e Enables) {
 func TestAssign(t *testing.T) {
 	for _, tc := range []struct {
 		full, half, want, groups int
-		crew                     Crew // engines, tiles, rounds, slow ones, own
+		crew                     Crew // engines, tiles, rounds, slow ones, own, short
 	}{
-		{16, 0, 16, 1, Crew{16, 32, 1, 0, 1}},
-		{16, 0, 1, 1, Crew{1, 2, 1, 0, 1}},
-		{4, 12, 4, 1, Crew{4, 8, 1, 0, 1}},    // full engines are taken first
-		{0, 16, 16, 1, Crew{16, 16, 1, 1, 1}}, // half the MACs, half the rate
-		{8, 0, 16, 1, Crew{8, 16, 2, 0, 1}},   // the others' groups in a second round
-		{8, 8, 16, 1, Crew{8, 16, 2, 0, 1}},   // no quicker with the half ones
-		{7, 9, 16, 1, Crew{16, 23, 1, 1, 1}},  // three rounds of the full ones are slower
-		{15, 0, 16, 1, Crew{15, 30, 2, 0, 1}}, // one group more is a round more
-		{15, 1, 16, 1, Crew{15, 30, 2, 0, 1}},
-		{15, 0, 16, 4, Crew{15, 30, 5, 0, 4}}, // and of four rounds it is one more
-		{15, 1, 16, 15, Crew{15, 30, 16, 0, 15}},
-		{7, 9, 16, 4, Crew{16, 23, 4, 4, 4}}, // 64 groups: 8 rounds' time, 10 of the full ones
-		{7, 8, 16, 2, Crew{7, 14, 5, 0, 2}},  // 30 at half rate and 2 at full are no quicker
-		{1, 0, 16, 1, Crew{1, 2, 16, 0, 1}},
-		{0, 1, 16, 1, Crew{1, 1, 16, 16, 1}},
-		{0, 5, 16, 1, Crew{5, 5, 4, 4, 1}},
-		{1, 3, 4, 1, Crew{4, 5, 1, 1, 1}},
+		{16, 0, 16, 1, Crew{16, 32, 1, 0, 1, 0}},
+		{16, 0, 1, 1, Crew{1, 2, 1, 0, 1, 0}},
+		{4, 12, 4, 1, Crew{4, 8, 1, 0, 1, 0}},    // full engines are taken first
+		{0, 16, 16, 1, Crew{16, 16, 1, 1, 1, 0}}, // half the MACs, half the rate
+		{8, 0, 16, 1, Crew{8, 16, 2, 0, 1, 0}},   // the others' groups in a second round
+		{8, 8, 16, 1, Crew{8, 16, 2, 0, 1, 0}},   // no quicker with the half ones
+		{7, 9, 16, 1, Crew{16, 23, 1, 1, 1, 0}},  // three rounds of the full ones are slower
+		{15, 0, 16, 1, Crew{15, 30, 2, 0, 1, 0}}, // one group more is a round more
+		{15, 1, 16, 1, Crew{15, 30, 2, 0, 1, 0}},
+		{15, 0, 16, 4, Crew{15, 30, 5, 0, 4, 0}}, // and of four rounds it is one more
+		{15, 1, 16, 15, Crew{15, 30, 16, 0, 15, 0}},
+		{7, 9, 16, 4, Crew{16, 23, 4, 4, 4, 0}}, // 64 groups: 8 rounds' time, 10 of the full ones
+		{7, 8, 16, 2, Crew{7, 14, 5, 0, 2, 0}},  // 30 at half rate and 2 at full are no quicker
+		{1, 0, 16, 1, Crew{1, 2, 16, 0, 1, 0}},
+		{0, 1, 16, 1, Crew{1, 1, 16, 16, 1, 0}},
+		{0, 5, 16, 1, Crew{5, 5, 4, 4, 1, 0}},
+		{1, 3, 4, 1, Crew{4, 5, 1, 1, 1, 0}},
 		{0, 0, 16, 1, Crew{}},
 		{0, 0, 1, 3, Crew{}},
 	} {
-		if d := cmp.Diff(tc.crew, fullAndHalf(tc.full, tc.half).Assign(tc.want, tc.groups)); d != "" {
+		if d := cmp.Diff(tc.crew, fullAndHalf(tc.full, tc.half).Assign(tc.want, tc.groups, 1, 1)); d != "" {
 			t.Errorf("%d full and %d half engines for %d of %d groups (-want +got):\n%s", tc.full, tc.half, tc.want, tc.groups, d)
 		}
 	}
@@ -69,12 +69,28 @@ func TestAssign(t *testing.T) {
 	}
 }
 
+// TestShortRounds checks in which rounds engines compute only last groups, which have fewer channels.
+func TestShortRounds(t *testing.T) {
+	for _, tc := range []struct{ full, half, want, groups, rounds, slow, short int }{
+		{16, 0, 16, 3, 3, 0, 1},
+		{8, 0, 16, 2, 4, 0, 2},  // two rounds of 16 whole groups, two of 16 last ones
+		{15, 0, 16, 2, 3, 0, 1}, // 15 whole groups, one whole and 14 last ones, two last ones
+		{0, 16, 16, 2, 2, 2, 2}, // a slow round counts twice
+		{7, 9, 16, 2, 2, 2, 2},  // whole groups in a slow round, last ones in the other
+	} {
+		c := fullAndHalf(tc.full, tc.half).Assign(tc.want, tc.groups, 16, 1)
+		if c.Rounds != tc.rounds || c.Slow != tc.slow || c.Short != tc.short {
+			t.Errorf("%+v: %+v", tc, c)
+		}
+	}
+}
+
 // TestGatingIsSpreadOverRounds checks that the cost of a closed tile falls with the number of
 // groups of an engine, because it is spread over more rounds.
 func TestGatingIsSpreadOverRounds(t *testing.T) {
 	last := 3.0
 	for groups := 1; groups <= 64; groups *= 2 {
-		c := fullAndHalf(15, 1).Assign(16, groups)
+		c := fullAndHalf(15, 1).Assign(16, groups, 1, 1)
 		cost := float64(c.Pace()) / float64(groups)
 		if cost > last || cost < 16./15 {
 			t.Errorf("%d groups: %v times as long, %v with half as many", groups, cost, last)
@@ -95,7 +111,7 @@ func TestPlanOfTheCostDump(t *testing.T) {
 	l.biases = []half{1, 1}
 	w := Plan(l.registers(), AllTiles, m1)
 	want := Work{
-		Crew: Crew{2, 4, 1, 0, 1}, Patches: 1, WorkUnits: 1, MACCycles: 4, PostCycles: 1,
+		Crew: Crew{2, 4, 1, 0, 1, 0}, Patches: 1, WorkUnits: 1, MACCycles: 4, PostCycles: 1,
 		MACs: 6, Pixels: 1, Channels: 1,
 	}
 	if d := cmp.Diff(want, w); d != "" {
@@ -123,21 +139,23 @@ func TestPlan(t *testing.T) {
 		want Work
 	}{
 		{"3x3, 16 patches", conv(64, 64, 64, 3, 2), AllTiles,
-			Work{Crew{16, 32, 1, 0, 1}, 16, 16, 4 * 576, 4, 64 * 64 * 64 * 576, 0, 0, 0, 4096, 4}},
+			Work{Crew{16, 32, 1, 0, 1, 0}, 16, 16, 4 * 576, 4, 64 * 64 * 64 * 576, 0, 0, 0, 4096, 4, 0, 0}},
 		{"two rounds of channels", conv(64, 512, 16, 1, 4), AllTiles,
-			Work{Crew{16, 32, 2, 0, 2}, 1, 2, 16 * 64, 16, 512 * 256 * 64, 0, 0, 0, 256, 16}},
+			Work{Crew{16, 32, 2, 0, 2, 0}, 1, 2, 16 * 64, 16, 512 * 256 * 64, 0, 0, 0, 256, 16, 0, 0}},
 		{"a quarter patch takes four channels a step", conv(64, 64, 8, 1, 2), AllTiles,
-			Work{Crew{16, 32, 1, 0, 1}, 1, 1, 64, 1, 64 * 64 * 64, 0, 0, 0, 64, 4}},
+			Work{Crew{16, 32, 1, 0, 1, 0}, 1, 1, 64, 1, 64 * 64 * 64, 0, 0, 0, 64, 4, 0, 0}},
 		{"one pixel takes eight at most", conv(64, 256, 1, 1, 4), AllTiles,
-			Work{Crew{16, 32, 1, 0, 1}, 1, 1, 2 * 64, 2, 256 * 64, 0, 0, 0, 1, 16}},
+			Work{Crew{16, 32, 1, 0, 1, 0}, 1, 1, 2 * 64, 2, 256 * 64, 0, 0, 0, 1, 16, 0, 0}},
 		{"one pixel more than a patch", conv(1, 16, 17, 1, 0), AllTiles,
-			Work{Crew{16, 32, 1, 0, 1}, 2, 2, 1, 1, 16 * 289, 0, 0, 0, 289, 1}},
+			Work{Crew{16, 32, 1, 0, 1, 0}, 2, 2, 1, 1, 16 * 289, 0, 0, 0, 289, 1, 0, 0}},
+		{"a last group of one channel", conv(64, 272, 16, 1, 4), AllTiles,
+			Work{Crew{16, 32, 2, 0, 2, 1}, 1, 2, 16 * 64, 16, 272 * 256 * 64, 0, 0, 0, 256, 16, 64, 1}},
 		{"half the engines", conv(64, 64, 64, 3, 2), fullAndHalf(8, 0),
-			Work{Crew{8, 16, 2, 0, 1}, 16, 32, 4 * 576, 4, 64 * 64 * 64 * 576, 0, 0, 0, 4096, 4}},
+			Work{Crew{8, 16, 2, 0, 1, 0}, 16, 32, 4 * 576, 4, 64 * 64 * 64 * 576, 0, 0, 0, 4096, 4, 0, 0}},
 		{"table", pass, AllTiles,
-			Work{Crew{16, 32, 1, 0, 1}, 1, 1, 4, 4, 0, 0, 0, 64 * 256, 256, 4}},
+			Work{Crew{16, 32, 1, 0, 1, 0}, 1, 1, 4, 4, 0, 0, 0, 64 * 256, 256, 4, 0, 0}},
 		{"groups", grouped.registers(), AllTiles,
-			Work{Crew{16, 32, 1, 0, 1}, 4, 4, 144, 1, 64 * 256 * 144, 0, 0, 0, 256, 1}},
+			Work{Crew{16, 32, 1, 0, 1, 0}, 4, 4, 144, 1, 64 * 256 * 144, 0, 0, 0, 256, 1, 0, 0}},
 	} {
 		if d := cmp.Diff(tc.want, Plan(tc.g, tc.open, m1)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, d)

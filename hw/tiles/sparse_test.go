@@ -168,7 +168,7 @@ func TestSizesCountTheLanes(t *testing.T) {
 		if l.biases != nil {
 			steps++
 		}
-		want.MACCycles = want.PostCycles * steps
+		want.MACCycles, want.ShortMAC = want.PostCycles*steps, want.ShortPost*steps
 		want.Skipped = uint64(skipped * l.hout * l.wout / max(1, l.ox))
 		if d := cmp.Diff(want, got); d != "" {
 			l.weights, l.biases = nil, nil

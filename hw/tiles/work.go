@@ -38,11 +38,15 @@ type Work struct {
 	Lookups    uint64 // activation-table look-ups
 	Pixels     int    // output pixels per group
 	Channels   int    // output channels that an engine serves in a round
+	ShortMAC   int    // MACCycles of the last group of an engine; 0 if it has as many channels as the others
+	ShortPost  int    // PostCycles of the last group, likewise
 }
 
 // Single returns the duration of the work in cycles for engines with one set of accumulators, which
 // must finish the results of one unit of work before they start the next.
-func (w *Work) Single() clock.Cycles { return w.totalCycles(w.MACCycles + w.PostCycles) }
+func (w *Work) Single() clock.Cycles {
+	return w.totalCycles(w.MACCycles+w.PostCycles, w.ShortMAC+w.ShortPost)
+}
 
 // Buffered returns the duration of the work in cycles for the engines of an array with dimensions
 // p. If a unit of work uses at most half of their accumulators, the engines start the next unit
@@ -56,11 +60,15 @@ func (w *Work) Buffered(p Params) clock.Cycles {
 
 // Double returns the duration of the work in cycles for engines with two sets of accumulators,
 // which start the next unit of work while they finish the results of the last.
-func (w *Work) Double() clock.Cycles { return w.totalCycles(max(w.MACCycles, w.PostCycles)) }
+func (w *Work) Double() clock.Cycles {
+	return w.totalCycles(max(w.MACCycles, w.PostCycles), max(w.ShortMAC, w.ShortPost))
+}
 
-// totalCycles returns the cycles of all work units if each takes perUnit cycles.
-func (w *Work) totalCycles(perUnit int) clock.Cycles {
-	return clock.Cycles(w.WorkUnits+w.Patches*w.Slow) * clock.Cycles(perUnit)
+// totalCycles returns the cycles of all work units: perShort for one of last groups that have fewer
+// channels, and perUnit for every other.
+func (w *Work) totalCycles(perUnit, perShort int) clock.Cycles {
+	short := w.Patches * w.Short
+	return clock.Cycles(w.WorkUnits+w.Patches*w.Slow-short)*clock.Cycles(perUnit) + clock.Cycles(short)*clock.Cycles(perShort)
 }
 
 // Taps returns the number of products that are summed for one result of the task with registers g:
@@ -96,10 +104,6 @@ func Plan(g *regs.Groups, open Enables, p Params) Work {
 	}
 	rounds := clock.CeilDiv(perEngine, max(1, group))
 	w.Channels = group
-	w.Crew = open.Assign(want, rounds)
-	w.Engines *= p.PerLane()
-	w.Tiles *= p.PerLane()
-	w.WorkUnits = w.Patches * max(rounds, w.Rounds)
 
 	// Multipliers that the pixels of a patch leave idle serve additional output channels. A patch
 	// with more pixels than multipliers takes several cycles per step.
@@ -108,6 +112,13 @@ func Plan(g *regs.Groups, open Enables, p Params) Work {
 		covered = min(covered, 1<<bits.Len(uint(w.Pixels-1)))
 	}
 	pack := min(max(p.MACs/covered, 1), p.MaxPack)
+	w.PostCycles = clock.CeilDiv(group, pack)
+	last := clock.CeilDiv(perEngine-(rounds-1)*group, pack)
+	w.Crew = open.Assign(want, rounds, w.PostCycles, last)
+	w.Engines *= p.PerLane()
+	w.Tiles *= p.PerLane()
+	w.WorkUnits = w.Patches * max(rounds, w.Rounds)
+
 	taps := Taps(g)
 	steps := taps
 	if g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate {
@@ -119,8 +130,11 @@ func Plan(g *regs.Groups, open Enables, p Params) Work {
 		steps -= min(skip, max(0, taps-1))
 		w.Skipped = min(w.MACs, uint64(zeros)*uint64(g.Common.OutDim.Hout())*uint64(g.Common.OutDim.Wout()))
 	}
-	w.PostCycles = clock.CeilDiv(group, pack)
-	w.MACCycles = w.PostCycles * steps * clock.CeilDiv(covered, p.MACs)
+	steps *= clock.CeilDiv(covered, p.MACs)
+	w.MACCycles = w.PostCycles * steps
+	if w.Short > 0 {
+		w.ShortPost, w.ShortMAC = last, last*steps
+	}
 	if g.NE.MACCfg.NonlinearMode() == regs.ActivationTable {
 		w.Lookups = uint64(out.Elements())
 	}
