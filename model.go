@@ -69,6 +69,8 @@ type Model struct {
 type OpenOptions struct {
 	// Dims gives the sizes of a network's dimensions by name; see [network.Options].
 	Dims map[string]int
+	// Function names the function of a Core ML program that has several; see [network.Options].
+	Function string
 	// InMemory keeps every tensor between layers of a network in memory, where a compiler would
 	// keep tensors that fit in the L2.
 	InMemory bool
@@ -136,6 +138,9 @@ func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, erro
 		if len(o.Dims) > 0 {
 			return nil, &OptionError{Option: "Dims", What: "compiled program has fixed dimensions; want a network"}
 		}
+		if o.Function != "" {
+			return nil, &OptionError{Option: "Function", What: "compiled program has no functions; want a program of Core ML"}
+		}
 		p, err := o.Program.Read(name, r, size)
 		if err != nil {
 			return nil, err
@@ -161,7 +166,7 @@ func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, erro
 // openNetwork calls read to read a network and returns its model. A network without a name gets the
 // base of the file name without the extension.
 func (o *OpenOptions) openNetwork(name string, read func(network.Options) (*list.Network, error)) (*Model, error) {
-	n, err := read(network.Options{Dims: o.Dims, Tables: o.Tables})
+	n, err := read(network.Options{Dims: o.Dims, Function: o.Function, Tables: o.Tables})
 	if err != nil {
 		return nil, err
 	}

@@ -113,10 +113,25 @@ type binder struct {
 	names  []string // names of dimensions without a size, in order
 	ones   []string // names of batch dimensions that are 1, because no size is given
 	failed DimError
+	// defaults are the inputs that have a shape which the file suggests.
+	defaults []string
+	open     map[string][]string // sizes that the user may give, by the input
+}
+
+// A ShapeError reports that sizes were given for an input that together are a shape which the file does
+// not allow.
+type ShapeError struct {
+	Input  string
+	Dims   []int
+	Shapes *graph.Shapes
+}
+
+func (e *ShapeError) Error() string {
+	return list.OneLine.Replace(fmt.Sprintf("input %q has shape %v; want one that the file allows: %v", e.Input, e.Dims, e.Shapes))
 }
 
 func newBinder(sizes map[string]int, inputs ...graph.Port) *binder {
-	b := &binder{sizes: sizes, used: map[string]bool{}, first: map[string]bool{}}
+	b := &binder{sizes: sizes, used: map[string]bool{}, open: map[string][]string{}, first: map[string]bool{}}
 	for _, in := range inputs {
 		if len(in.Dims) > 1 && dimName(in.Dims[0]) != "" {
 			b.first[in.Dims[0].Name] = true
@@ -163,6 +178,12 @@ func (b *binder) bindDims(v graph.Port) []int {
 		}
 		switch {
 		case ok && size > 0:
+		case v.Shapes.DefaultOf(len(v.Dims), i) > 0:
+			size = v.Shapes.DefaultOf(len(v.Dims), i)
+			b.open[v.Name] = append(b.open[v.Name], fmt.Sprintf("%s=%d", name, size))
+			if !slices.Contains(b.defaults, v.Name) {
+				b.defaults = append(b.defaults, v.Name)
+			}
 		case i == 0 || b.first[name]:
 			size = 1
 			if !slices.Contains(b.ones, name) {

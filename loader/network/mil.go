@@ -3,10 +3,14 @@ package network
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"anesim/loader/network/coreml"
+	"anesim/loader/network/graph"
 	"anesim/loader/network/list"
 	"anesim/loader/network/mil"
 	"anesim/loader/network/neural"
@@ -33,7 +37,15 @@ func ReadMIL(data []byte, o Options) (*list.Network, error) {
 		}
 		return nil, f
 	}
-	return readProgram(p, nil, len(data), true, o)
+	f, note, err := chooseFunction(p, "", o.Function)
+	if err != nil {
+		return nil, err
+	}
+	g, err := translate.Function(f, o.Dir, true)
+	if err != nil {
+		return nil, err
+	}
+	return readTranslated(g, len(data), note, o)
 }
 
 // ReadCoreML reads a network from the content of a Core ML model, an .mlmodel file. Weights are
@@ -52,11 +64,118 @@ func ReadCoreML(data []byte, o Options) (*list.Network, error) {
 	if m.Layers != nil {
 		return readLayers(m, len(data), o)
 	}
-	return readProgram(m.Program, m, len(data), false, o)
+	fn, note, err := chooseFunction(m.Program, m.Default, o.Function)
+	if err != nil {
+		return nil, err
+	}
+	inputs := m.Inputs
+	for i := range m.Functions {
+		if m.Functions[i].Name == fn.Name {
+			inputs = m.Functions[i].Inputs
+		}
+	}
+	g, err := translate.Function(fn, o.Dir, false)
+	if err != nil {
+		return nil, err
+	}
+	for i := range g.Model.Inputs {
+		for k := range inputs {
+			if inputs[k].Name == g.Model.Inputs[i].Name {
+				setShapes(&g.Model.Inputs[i], &inputs[k])
+			}
+		}
+	}
+	n, err := readTranslated(g, len(data), note, o)
+	if err != nil {
+		return nil, err
+	}
+	setInputTypes(n, inputs)
+	return n, nil
+}
+
+// setShapes gives an input of a program without fixed dimensions the shapes that the model's description
+// allows. An image has a height and a width there, and the other axes only in the program.
+func setShapes(in *graph.Port, described *coreml.Feature) {
+	s := described.Shapes
+	if s == nil && len(described.Dims) > 0 { // a description of a single shape
+		s = &mil.Shapes{Default: described.Dims, Listed: [][]int64{described.Dims}}
+	}
+	if s == nil || !slices.ContainsFunc(in.Dims, func(d graph.Dim) bool { return d.Size <= 0 }) {
+		return
+	}
+	in.Shapes = &graph.Shapes{Default: s.Default, Listed: s.Listed, Ranges: s.Ranges}
+	if described.Type != "image" || len(in.Dims) < 2 {
+		return
+	}
+	before := len(in.Dims) - 2
+	var prefix []int64
+	for _, d := range in.Dims[:before] {
+		prefix = append(prefix, max(1, d.Size))
+	}
+	all := &graph.Shapes{Default: slices.Concat(prefix, s.Default)}
+	for _, shape := range s.Listed {
+		all.Listed = append(all.Listed, slices.Concat(prefix, shape))
+	}
+	if len(s.Ranges) > 0 {
+		for _, d := range prefix {
+			all.Ranges = append(all.Ranges, [2]int64{d, d})
+		}
+		all.Ranges = append(all.Ranges, s.Ranges...)
+	}
+	in.Shapes = all
+}
+
+// A FunctionError reports that a program has no function with the given name or, if Name is "", that it
+// has several functions and does not say which of them to use.
+type FunctionError struct {
+	Name  string
+	Known []string // functions of the program
+}
+
+func (e *FunctionError) Error() string {
+	known := strings.Join(e.Known[:min(len(e.Known), maxNames)], ", ")
+	switch {
+	case len(e.Known) == 0:
+		return fmt.Sprintf("no function %q: only a program of Core ML has functions", e.Name)
+	case e.Name == "":
+		return list.OneLine.Replace(fmt.Sprintf("program has the functions %s; want the name of one of them", known))
+	}
+	return list.OneLine.Replace(fmt.Sprintf("no function %q; the program has %s", e.Name, known))
+}
+
+// chooseFunction returns the function of p with the given name or, if that is "", the one that the file
+// suggests, called main or the only one. note says which others there are.
+func chooseFunction(p *mil.Program, suggested, name string) (f *mil.Function, note string, err error) {
+	failed := &FunctionError{Name: name}
+	for i := range p.Functions {
+		failed.Known = append(failed.Known, p.Functions[i].Name)
+	}
+	ok := false
+	if name != "" {
+		f, ok = p.Find(name)
+	} else if f, ok = p.Find(suggested); !ok {
+		f, ok = p.Main()
+	}
+	switch {
+	case len(p.Functions) == 0:
+		return nil, "", &list.FormatError{Off: -1, What: "program has no function"}
+	case !ok:
+		return nil, "", failed
+	case len(p.Functions) > 1:
+		note = fmt.Sprintf("this is function %q of %d: %s (--function)", f.Name, len(p.Functions), strings.Join(failed.Known[:min(len(failed.Known), maxNames)], ", "))
+	}
+	return f, note, nil
 }
 
 // readLayers reads the network of layers of m, whose file has size bytes.
 func readLayers(m *coreml.Model, size int, o Options) (*list.Network, error) {
+	if o.Function != "" {
+		return nil, &FunctionError{Name: o.Function}
+	}
+	var err error
+	if o.Dims, err = chooseShapes(m.Inputs, o.Dims); err != nil {
+		return nil, err
+	}
 	g, err := neural.Read(m)
 	if err != nil {
 		return nil, toFormatError(err)
@@ -65,8 +184,34 @@ func readLayers(m *coreml.Model, size int, o Options) (*list.Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	setInputTypes(n, m)
+	setInputTypes(n, m.Inputs)
 	return n, nil
+}
+
+// chooseShapes gives inputs of a network of layers that may have several shapes the sizes that the user chose.
+// It returns the sizes for other dimensions.
+func chooseShapes(inputs []coreml.Feature, sizes map[string]int) (map[string]int, error) {
+	rest := maps.Clone(sizes)
+	for i := range inputs {
+		in := &inputs[i]
+		if in.Shapes == nil {
+			continue
+		}
+		in.Dims = slices.Clone(in.Dims)
+		dims := make([]int, len(in.Dims))
+		for axis := range in.Dims {
+			name := fmt.Sprintf("%s:%d", in.Name, axis)
+			if size, ok := sizes[name]; ok {
+				in.Dims[axis] = int64(size)
+				delete(rest, name)
+			}
+			dims[axis] = int(max(-1, min(list.MaxExtent+1, in.Dims[axis])))
+		}
+		if s := (*graph.Shapes)(in.Shapes); !s.Allow(dims) {
+			return nil, &ShapeError{in.Name, dims, s}
+		}
+	}
+	return rest, nil
 }
 
 // openPackage reads a network from the .mlpackage at path.
@@ -93,27 +238,24 @@ func openPackage(path string, o Options) (*list.Network, error) {
 	return n, nil
 }
 
-func readProgram(p *mil.Program, m *coreml.Model, size int, text bool, o Options) (*list.Network, error) {
-	g, err := translate.Program(p, o.Dir, text)
-	if err != nil {
-		return nil, err
-	}
+// readTranslated reads a network from a program that was converted to a graph. Its file has size bytes.
+// note is a remark for the user, or "".
+func readTranslated(g *translate.Graph, size int, note string, o Options) (*list.Network, error) {
 	n, err := readModel(&g.Model, g.Packings, size+int(min(g.Bytes, 1<<30)), o)
 	if err != nil {
 		return nil, err
 	}
 	n.Files = append(n.Files, g.Files...)
-	if m == nil {
-		return n, nil
+	if note != "" {
+		n.Notes = append([]string{note}, n.Notes...)
 	}
-	setInputTypes(n, m)
 	return n, nil
 }
 
-// setInputTypes gives the inputs of n the types that the user of model m sees, such as "image".
-func setInputTypes(n *list.Network, m *coreml.Model) {
+// setInputTypes gives the inputs of n the types that the user of a model sees, such as "image".
+func setInputTypes(n *list.Network, inputs []coreml.Feature) {
 	for i := range n.Inputs {
-		for _, x := range m.Inputs {
+		for _, x := range inputs {
 			if x.Name == n.Inputs[i].Name && x.Type != "" {
 				n.Inputs[i].Type = x.Type
 			}

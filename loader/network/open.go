@@ -25,6 +25,9 @@ type Options struct {
 	// Dir is the directory of the file. Values in other files are read from there, and never
 	// from outside it. If Dir is "", these values are not read.
 	Dir string
+	// Function names the function of a Core ML program that has several. The default is the one that
+	// the file suggests, or the one called main.
+	Function string
 	// Tables uses a single lookup table for Elu, Selu, Celu and Softsign instead of several exact
 	// layers, which is cheaper but less exact. Selu and Celu have a table for their default
 	// parameters only.
@@ -37,6 +40,9 @@ type Options struct {
 func Read(name string, data []byte, o Options) (*list.Network, error) {
 	read, err := chooseReader(name)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkFunction(name, &o); err != nil {
 		return nil, err
 	}
 	return read(data, o)
@@ -74,6 +80,15 @@ func chooseReader(name string) (func([]byte, Options) (*list.Network, error), er
 	}
 }
 
+// checkFunction returns an error if the options name a function, and the named file has a format without
+// functions.
+func checkFunction(name string, o *Options) error {
+	if ext := strings.ToLower(filepath.Ext(name)); o.Function != "" && ext != ".mlmodel" && ext != ".mil" {
+		return &FunctionError{Name: o.Function}
+	}
+	return nil
+}
+
 // Extensions returns the file extensions that [Open] accepts, each with its dot.
 func Extensions() []string {
 	return []string{".yaml", ".yml", ".onnx", ".mlmodel", ".mlpackage", ".mlmodelc", ".mil"}
@@ -92,6 +107,9 @@ func Open(path string, o Options) (*list.Network, error) {
 	}
 	read, err := chooseReader(path)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkFunction(path, &o); err != nil {
 		return nil, err
 	}
 	o.Dir = cmp.Or(o.Dir, filepath.Dir(path))

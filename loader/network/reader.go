@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"anesim/loader/layer"
 	"anesim/loader/network/choose"
@@ -102,6 +103,19 @@ func (r *composer) addInputs(ports []graph.Port, sizes map[string]int) error {
 	}
 	if err := b.checkNames(); err != nil {
 		return err
+	}
+	for _, in := range ports {
+		d := r.findOrAddValue(in.Name).Dims
+		if in.Shapes != nil && d != nil && !in.Shapes.Allow(d) {
+			return &ShapeError{in.Name, d, in.Shapes}
+		}
+		if slices.Contains(b.defaults, in.Name) {
+			text := "any other"
+			if allowed := in.Shapes.String(); allowed != "" {
+				text = allowed
+			}
+			r.Note("input %q has shape %v, by default; the file allows %s (--dim %s)", in.Name, d, text, strings.Join(b.open[in.Name], ","))
+		}
 	}
 	for _, name := range b.ones {
 		r.Note("batch dimension %q has no size in the file and is 1", name)

@@ -16,9 +16,19 @@ type Model struct {
 	Inputs  []Feature
 	Outputs []Feature
 	Program *mil.Program
+	// Functions describes the functions of a program with several, and Default is the name of the one
+	// that is used if the user names none.
+	Functions []Function
+	Default   string
 	// Layers is the message NeuralNetwork of a model of layers, or nil. Those of a classifier and
 	// of a regressor have the same fields for layers. It shares memory with the file.
 	Layers *wire.Message
+}
+
+// A Function describes the interface of one function of a program.
+type Function struct {
+	Name            string
+	Inputs, Outputs []Feature
 }
 
 // A Feature describes an input or an output of a model.
@@ -29,6 +39,9 @@ type Feature struct {
 	// Color is the order of an image's channels: "gray", "rgb", "bgr", or "" if the file does not
 	// state it.
 	Color string
+	// Shapes are the shapes that the user may choose, or nil if Dims is the only one. For an image, they
+	// are heights and widths.
+	Shapes *mil.Shapes
 }
 
 // otherKinds describes the models that are neither programs nor networks, by their field number.
@@ -84,25 +97,57 @@ func Read(data []byte) (*Model, error) {
 
 const maxFeatures = 1 << 12
 
+// readDescription reads a message ModelDescription: inputs (field 1) and outputs (10), or several functions
+// (20), each with its own, and the name of the one that is used by default (21).
 func (m *Model) readDescription(f wire.Field) error {
 	if err := f.Want(protowire.BytesType); err != nil {
 		return err
 	}
 	return f.Body.Fields(func(f wire.Field) error {
-		list := &m.Inputs
 		switch f.Num {
 		case 1:
+			return appendFeature(&m.Inputs, f)
 		case 10:
-			list = &m.Outputs
-		default:
-			return nil
+			return appendFeature(&m.Outputs, f)
+		case 20:
+			return m.readFunction(f)
+		case 21:
+			return f.Text(&m.Default)
 		}
-		x, err := readFeature(f)
-		if *list = append(*list, x); len(*list) > maxFeatures {
-			return &wire.FormatError{Off: int64(f.Off), What: fmt.Sprintf("model exceeds the limit of %d inputs or %[1]d outputs", maxFeatures)}
-		}
-		return err
+		return nil
 	})
+}
+
+// appendFeature appends the description of an input or an output to list.
+func appendFeature(list *[]Feature, f wire.Field) error {
+	x, err := readFeature(f)
+	if *list = append(*list, x); len(*list) > maxFeatures {
+		return &wire.FormatError{Off: int64(f.Off), What: fmt.Sprintf("model exceeds the limit of %d inputs or %[1]d outputs", maxFeatures)}
+	}
+	return err
+}
+
+// readFunction reads a message FunctionDescription.
+func (m *Model) readFunction(f wire.Field) error {
+	if err := f.Want(protowire.BytesType); err != nil {
+		return err
+	}
+	var fn Function
+	err := f.Body.Fields(func(f wire.Field) error {
+		switch f.Num {
+		case 1:
+			return f.Text(&fn.Name)
+		case 2:
+			return appendFeature(&fn.Inputs, f)
+		case 3:
+			return appendFeature(&fn.Outputs, f)
+		}
+		return nil
+	})
+	if m.Functions = append(m.Functions, fn); len(m.Functions) > maxFeatures {
+		return &wire.FormatError{Off: int64(f.Off), What: fmt.Sprintf("model exceeds the limit of %d functions", maxFeatures)}
+	}
+	return err
 }
 
 // arrayTypes maps the numbers of array element types to their names.
@@ -113,12 +158,6 @@ var colors = map[uint64]string{10: "gray", 20: "rgb", 30: "bgr"}
 
 func readFeature(f wire.Field) (Feature, error) {
 	var x Feature
-	visit := func(f wire.Field, each func(wire.Field) error) error {
-		if err := f.Want(protowire.BytesType); err != nil {
-			return err
-		}
-		return f.Body.Fields(each)
-	}
 	err := visit(f, func(f wire.Field) error {
 		switch f.Num {
 		case 1:
@@ -127,39 +166,132 @@ func readFeature(f wire.Field) (Feature, error) {
 			return visit(f, func(f wire.Field) error {
 				switch f.Num {
 				case 4:
-					x.Type = "image"
-					var w, h int64
-					err := visit(f, func(f wire.Field) error {
-						switch f.Num {
-						case 1:
-							return f.Integer(&w)
-						case 2:
-							return f.Integer(&h)
-						case 3:
-							x.Color = colors[f.N]
-						}
-						return nil
-					})
-					x.Dims = []int64{h, w}
-					return err
+					return x.readImage(f)
 				case 5:
-					return visit(f, func(f wire.Field) error {
-						switch f.Num {
-						case 1:
-							return f.Integers(&x.Dims)
-						case 2:
-							if err := f.Want(protowire.VarintType); err != nil {
-								return err
-							}
-							x.Type = arrayTypes[f.N]
-						}
-						return nil
-					})
+					return x.readArray(f)
 				}
 				return nil
 			})
 		}
 		return nil
 	})
+	if x.Shapes != nil {
+		x.Shapes.Default = x.Dims
+	}
 	return x, err
+}
+
+// visit calls each for every field of f, which holds a message.
+func visit(f wire.Field, each func(wire.Field) error) error {
+	if err := f.Want(protowire.BytesType); err != nil {
+		return err
+	}
+	return f.Body.Fields(each)
+}
+
+// readImage reads a message ImageFeatureType.
+func (x *Feature) readImage(f wire.Field) error {
+	x.Type = "image"
+	// size reads a message with the width in field 1 and the height in field 2.
+	size := func(f wire.Field) ([]int64, error) {
+		var w, h int64
+		err := visit(f, func(f wire.Field) error {
+			switch f.Num {
+			case 1:
+				return f.Integer(&w)
+			case 2:
+				return f.Integer(&h)
+			}
+			return nil
+		})
+		return []int64{h, w}, err
+	}
+	var err error
+	if x.Dims, err = size(f); err != nil {
+		return err
+	}
+	return visit(f, func(f wire.Field) error {
+		switch f.Num {
+		case 3:
+			x.Color = colors[f.N]
+		case 21:
+			return visit(f, func(f wire.Field) error {
+				if f.Num != 1 {
+					return nil
+				}
+				s, err := size(f)
+				x.addShape(s)
+				return err
+			})
+		case 31:
+			ranges := make([][2]int64, 2)
+			x.flexible().Ranges = ranges
+			return visit(f, func(f wire.Field) error {
+				if f.Num != 1 && f.Num != 2 {
+					return nil
+				}
+				return readRange(f, &ranges[2-f.Num]) // the width is first
+			})
+		}
+		return nil
+	})
+}
+
+// readArray reads a message ArrayFeatureType.
+func (x *Feature) readArray(f wire.Field) error {
+	return visit(f, func(f wire.Field) error {
+		switch f.Num {
+		case 1:
+			return f.Integers(&x.Dims)
+		case 2:
+			if err := f.Want(protowire.VarintType); err != nil {
+				return err
+			}
+			x.Type = arrayTypes[f.N]
+		case 21:
+			return visit(f, func(f wire.Field) error {
+				var shape []int64
+				err := visit(f, func(f wire.Field) error {
+					if f.Num == 1 {
+						return f.Integers(&shape)
+					}
+					return nil
+				})
+				x.addShape(shape)
+				return err
+			})
+		case 31:
+			s := x.flexible()
+			return visit(f, func(f wire.Field) error {
+				s.Ranges = append(s.Ranges, [2]int64{})
+				return readRange(f, &s.Ranges[len(s.Ranges)-1])
+			})
+		}
+		return nil
+	})
+}
+
+func (x *Feature) flexible() *mil.Shapes {
+	if x.Shapes == nil {
+		x.Shapes = &mil.Shapes{}
+	}
+	return x.Shapes
+}
+
+func (x *Feature) addShape(shape []int64) {
+	s := x.flexible()
+	s.Listed = append(s.Listed, shape)
+}
+
+// readRange reads a message SizeRange: the least and the largest extent, which is -1 for no limit.
+func readRange(f wire.Field, r *[2]int64) error {
+	return visit(f, func(f wire.Field) error {
+		switch f.Num {
+		case 1:
+			return f.Integer(&r[0])
+		case 2:
+			return f.Integer(&r[1])
+		}
+		return nil
+	})
 }

@@ -54,27 +54,42 @@ func Files(model []byte, w Weights) map[string][]byte {
 func Encode(p *mil.Program) []byte {
 	f, _ := p.Main()
 	types := map[string]mil.Type{}
-	var block, function, description wire.Encoding
+	var description wire.Encoding
 	for _, in := range f.Inputs {
 		types[in.Name] = in.Type
-		function = function.Bytes(1, encodeVariable(in))
 		description = description.Bytes(1, encodeFeature(in.Name, in.Type))
 	}
-	var operations wire.Encoding
 	for i := range f.Operations {
-		op := &f.Operations[i]
-		for _, out := range op.Outputs {
+		for _, out := range f.Operations[i].Outputs {
 			types[out.Name] = out.Type
 		}
-		operations = operations.Bytes(3, encodeOperation(op))
 	}
 	for _, out := range f.Outputs {
-		block = block.Text(2, out)
 		description = description.Bytes(10, encodeFeature(out, types[out]))
 	}
-	function = function.Text(2, f.Opset).Bytes(3, newEntry(f.Opset, append(block, operations...)))
-	program := wire.Encoding{}.Int(1, 1).Bytes(2, newEntry("main", function))
-	return wire.Encoding{}.Int(1, specification).Bytes(2, description).Bytes(502, program)
+	main := *f
+	main.Name = "main"
+	return wire.Encoding{}.Int(1, specification).Bytes(2, description).Bytes(502, EncodeProgram(&mil.Program{Functions: []mil.Function{main}}))
+}
+
+// EncodeProgram returns program p, with all of its functions, as the message in field 502 of a model file.
+func EncodeProgram(p *mil.Program) []byte {
+	program := wire.Encoding{}.Int(1, 1)
+	for i := range p.Functions {
+		f := &p.Functions[i]
+		var block, function wire.Encoding
+		for _, in := range f.Inputs {
+			function = function.Bytes(1, encodeVariable(in))
+		}
+		for _, out := range f.Outputs {
+			block = block.Text(2, out)
+		}
+		for k := range f.Operations {
+			block = block.Bytes(3, encodeOperation(&f.Operations[k]))
+		}
+		program = program.Bytes(2, newEntry(f.Name, function.Text(2, f.Opset).Bytes(3, newEntry(f.Opset, block))))
+	}
+	return program
 }
 
 // encodeFeature returns the description of an input or output that is a tensor.

@@ -22,6 +22,15 @@ func (p *Program) Main() (*Function, bool) {
 	return &p.Functions[at], true
 }
 
+// Find returns the function with the given name.
+func (p *Program) Find(name string) (*Function, bool) {
+	at := slices.IndexFunc(p.Functions, func(f Function) bool { return f.Name == name })
+	if at < 0 {
+		return nil, false
+	}
+	return &p.Functions[at], true
+}
+
 // A Function is a list of operations in execution order, with the function's inputs and the names
 // of its results.
 type Function struct {
@@ -29,6 +38,16 @@ type Function struct {
 	Inputs      []Var
 	Operations  []Operation
 	Outputs     []string
+	// Shapes holds the shapes that inputs with unknown sizes may have, by the name of the input.
+	Shapes map[string]*Shapes
+}
+
+// Shapes describes the shapes that an input with unknown sizes may have. A program lists them, or
+// gives a range for each axis, or neither.
+type Shapes struct {
+	Default []int64    // used if the user chooses none; may be nil
+	Listed  [][]int64  // all allowed shapes, or nil
+	Ranges  [][2]int64 // least and largest extent along each axis, or nil; -1 for no limit
 }
 
 // A Var is a named value of a program, such as the result of an operation, and its type.

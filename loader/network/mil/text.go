@@ -42,6 +42,8 @@ type parser struct {
 	quoted          bool
 	operations      int
 	arguments       int
+	function        *Function // whose attributes are being read, or nil
+	flexible        bool      // the next value has the shapes of the function's inputs
 }
 
 func (s *parser) recordError(format string, v ...any) {
@@ -179,7 +181,9 @@ func (s *parser) parseFunction() Function {
 		}
 	}
 	if s.acceptMark("[") {
+		s.function = &f
 		s.parseAttributes()
+		s.function = nil
 	}
 	s.expectMark("{")
 	for !s.acceptMark("}") {
@@ -242,6 +246,7 @@ func (s *parser) parseAttributes() map[string]Value {
 	for !s.acceptMark("]") {
 		key := s.parseName()
 		s.expectMark("=")
+		s.flexible = s.function != nil && key == "FlexibleShapeInformation"
 		if a := s.parseArgument(); a.Name == "" {
 			m[key] = a.Value
 		}
@@ -373,6 +378,10 @@ func (s *parser) parseLiteral(t Type) Value {
 		if v.File == "" {
 			s.recordError(`BLOBFILE has no "path"`)
 		}
+	case t.Kind != Tensor && s.flexible:
+		s.flexible = false
+		s.function.Shapes = s.parseShapes()
+		return v
 	case t.Kind != Tensor:
 		s.skipValue()
 		return v

@@ -53,15 +53,11 @@ type Graph struct {
 	Files    []string                        // paths of the files that the weights were read from
 }
 
-// Program converts the main function of p to an ONNX model, which may use a few operators that ONNX
+// Function converts f, a function of a program, to an ONNX model, which may use a few operators that ONNX
 // does not have. Weights are read from files in dir, or stay absent if dir is "". The error is a
-// *[list.FormatError]. text says whether p was read from text; the position in the error is then a
+// *[list.FormatError]. text says whether f was read from text; the position in the error is then a
 // line number rather than a byte offset.
-func Program(p *mil.Program, dir string, text bool) (*Graph, error) {
-	f, ok := p.Main()
-	if !ok {
-		return nil, &list.FormatError{Line: int(graph.Truth(text)), What: `program has no function "main"; want "main" or a single function`}
-	}
+func Function(f *mil.Function, dir string, text bool) (*Graph, error) {
 	const opset = 20
 	r := &reader{
 		dir: dir, text: text, files: map[string]coreml.Weights{}, texts: map[string]string{}, dims: map[string][]int64{},
@@ -71,7 +67,11 @@ func Program(p *mil.Program, dir string, text bool) (*Graph, error) {
 	r.model.Opsets = map[string]int64{"": opset}
 	r.model.Constants, r.model.Known = map[string]*onnx.Tensor{}, map[string]onnx.Value{}
 	for _, in := range f.Inputs {
-		r.model.Inputs = append(r.model.Inputs, r.declareValue(in))
+		v := r.declareValue(in)
+		if s := f.Shapes[in.Name]; s != nil {
+			v.Shapes = (*graph.Shapes)(s)
+		}
+		r.model.Inputs = append(r.model.Inputs, v)
 		if in.Type.Kind == mil.State {
 			r.states[in.Name] = in.Name
 		}

@@ -32,6 +32,30 @@ func openShaped(t *testing.T, dir, name, rows string) string {
 	return file
 }
 
+// Every command that reads networks takes the function of a program with several. Without it, the
+// error lists the functions and names the flag.
+func TestFunctionsWhereverNetworksAreRead(t *testing.T) {
+	t.Chdir(t.TempDir())
+	body := func(name, op string) string {
+		return "func " + name + "<ios18>(tensor<fp16, [1, 8, 4, 4]> x) { tensor<fp16, [1, 8, 4, 4]> y = " + op + "(x = x)[name = string(\"" + op + "\")]; } -> (y);\n"
+	}
+	if err := os.WriteFile("two.mil", []byte("program(1.3)\n{\n"+body("infer", "relu")+body("prefill", "tanh")+"}\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"model two.mil", "explain two.mil", "plot timeline two.mil -o a.svg", "check --baseline c.json --update two.mil", "diff two.mil two.mil", "lint two.mil", "sweep two.mil chip.Clock=1e9,2e9"} {
+		if _, errs, code := invoke(strings.Fields(line)...); code == 0 || !strings.Contains(errs, "infer, prefill") || !strings.Contains(errs, "--function") {
+			t.Errorf("%s: status %d, %s", line, code, errs)
+		}
+		if _, errs, code := invoke(append(strings.Fields(line), "--function", "prefill")...); code != 0 {
+			t.Errorf("%s --function prefill: status %d, %s", line, code, errs)
+		}
+	}
+	out, _, _ := invoke("model", "two.mil", "--function", "prefill")
+	if !strings.Contains(out, "tanh") || !strings.Contains(out, `this is function "prefill" of 2`) {
+		t.Errorf("another function is run: %s", out)
+	}
+}
+
 // Every command that reads networks takes sizes of their dimensions, for all of them or for
 // one, by name, or by input and axis where a dimension has none.
 func TestDimensionsWhereverNetworksAreRead(t *testing.T) {

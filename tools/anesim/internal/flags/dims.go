@@ -19,19 +19,24 @@ import (
 
 // Dims holds the values of the --dim flags, which set the sizes of named dimensions of networks.
 type Dims struct {
-	Dims   []string
-	Source string // where errors tell the user to give sizes; "" means --dim
+	Dims     []string
+	Function string // of programs with several
+	Source   string // where errors tell the user to give sizes; "" means --dim
 }
 
 // Register adds the --dim flag to s.
 func (f *Dims) Register(s *pflag.FlagSet) {
 	s.StringArrayVar(&f.Dims, "dim", nil, "set dimensions of the networks, `NAME=SIZE,...`, or of one of them, FILE:NAME=SIZE,...; repeatable")
+	s.StringVar(&f.Function, "function", "", "read the function `NAME` of a Core ML program that has several")
 }
 
 // Flags returns the --dim flags as command-line arguments for another command.
 func (f *Dims) Flags() (list []string) {
 	for _, text := range f.Dims {
 		list = append(list, "--dim", text)
+	}
+	if f.Function != "" {
+		list = append(list, "--function", f.Function)
 	}
 	return list
 }
@@ -71,6 +76,7 @@ func (f *Dims) Open(o anesim.OpenOptions, file string, files []string, stdin io.
 	if err != nil {
 		return nil, err
 	}
+	o.Function = f.Function
 	o.Dims = maps.Clone(all)
 	maps.Copy(o.Dims, own)
 	m, err := input.OpenModelWith(&o, file, stdin)
@@ -85,6 +91,10 @@ func (f *Dims) Open(o anesim.OpenOptions, file string, files []string, stdin io.
 	}
 	if errors.As(err, &unknown) && len(unknown.Needed) > 0 && len(unknown.Unknown) == 0 {
 		return nil, fmt.Errorf("%w (given by %s)", err, cmp.Or(f.Source, "--dim"))
+	}
+	var function *network.FunctionError
+	if errors.As(err, &function) && function.Name == "" && f.Source == "" {
+		return nil, fmt.Errorf("%w (given by --function)", err)
 	}
 	return m, err
 }
