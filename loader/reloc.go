@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"anesim/hw/regs"
 )
@@ -17,7 +18,7 @@ type RelocKind uint8
 // read from the vendor's code.
 const (
 	SectionRelative RelocKind = iota // the word as it is, already relative to its section
-	DeviceAddress                    // the address of buffer Target, plus Value
+	DeviceAddress                    // the address of buffer Target, plus Value; or the address Value
 	DataSet                          // the on-chip data-set id Value
 	BufferOffset                     // the offset Value in a buffer
 	LiveIn                           // the run-time parameter Value, which must be in Range
@@ -49,13 +50,85 @@ type Relocation struct {
 	Bit      int    // lowest bit of the field
 	Width    int    // bits of the field
 	Shift    int    // log2 of the field's unit in bytes, 6 for a DMA word
-	Target   int    // section ordinal from 1, or buffer index
-	Value    uint64 // value to write, with the meaning and unit of Kind
-	Scale    int64  // for a run-time parameter, whose field is Scale*Value+Plus; 0 means 1
-	Plus     int64
-	Name     string // name of a run-time parameter
-	Range    Range  // values that a run-time parameter may have
-	Info     uint32 // second word of the container's pair
+	Target   int    // section ordinal from 1, or buffer index; NoTarget if Value is a device address
+	// Within is one more than the index of the buffer to whose address the engine adds the field, or 0
+	// if there is none. The value of a DeviceAddress then counts from that address.
+	Within int
+	Value  uint64 // value to write, with the meaning and unit of Kind
+	Scale  int64  // for a run-time parameter, whose field is Scale*Value+Plus; 0 means 1
+	Plus   int64
+	Name   string // name of a run-time parameter
+	Range  Range  // values that a run-time parameter may have
+	Info   uint32 // second word of the container's pair
+}
+
+// NoTarget is the Target of a [DeviceAddress] whose Value is the whole address.
+const NoTarget = -1
+
+// IsBar reports whether a call can give the relocation another value by its number: a custom bar, in
+// the words of the documents. A bar writes a device address, a data-set identifier or an offset in a
+// buffer. A run-time parameter has a name instead.
+func (r *Relocation) IsBar() bool {
+	return r.Kind == DeviceAddress || r.Kind == DataSet || r.Kind == BufferOffset
+}
+
+// isSameField reports whether two relocations set the same field of the same descriptor.
+func (r *Relocation) isSameField(x *Relocation) bool {
+	return r.Task == x.Task && r.Register == x.Register && r.Bit == x.Bit && r.Width == x.Width
+}
+
+// Bars returns one relocation for each bar of p, in the order of p.Relocations. Its index is the number
+// by which calls set the bar. A field that several words of a descriptor set is one bar.
+func (p *Program) Bars() (list []Relocation) {
+	for i := range p.Relocations {
+		r := &p.Relocations[i]
+		if r.IsBar() && !slices.ContainsFunc(list, func(x Relocation) bool { return r.isSameField(&x) }) {
+			list = append(list, *r)
+		}
+	}
+	return list
+}
+
+// SetBar gives the bar with the given number the value v, which replaces the address, identifier or
+// offset of the program. It returns false if there is no such bar. The caller must own p.Relocations.
+func (p *Program) SetBar(number int, v uint64) bool {
+	list := p.Bars()
+	if number < 0 || number >= len(list) {
+		return false
+	}
+	for i := range p.Relocations {
+		if r := &p.Relocations[i]; r.IsBar() && r.isSameField(&list[number]) {
+			r.Value = v
+			if r.Kind == DeviceAddress {
+				r.Target = NoTarget
+			}
+		}
+	}
+	return true
+}
+
+// BufferBase returns one more than the index of the buffer to whose address descriptor d adds the
+// values of a register, or 0 if the register has no addresses in a buffer or d names none.
+func BufferBase(d *regs.Descriptor, register uint32) int {
+	reg, ok := regs.RegisterAt(register)
+	if !ok {
+		return 0
+	}
+	bases, named, index := d.Header.Bases, false, uint32(0)
+	switch {
+	case reg.Block == "TileDMASrc" && reg.Name == "Src1Base":
+		named, index = bases.RBE0(), bases.RBase0()
+	case reg.Block == "TileDMASrc" && reg.Name == "Src2Base":
+		named, index = bases.RBE1(), bases.RBase1()
+	case reg.Block == "TileDMADst" && reg.Name == "DstBase":
+		named, index = bases.WBE(), bases.WBase()
+	case reg.Block == "KernelDMASrc" && strings.HasPrefix(reg.Name, "CoeffBaseAddr"):
+		named, index = d.Header.KernelBases.KBE0(), d.Header.KernelBases.KBase0()
+	}
+	if !named {
+		return 0
+	}
+	return int(index) + 1
 }
 
 // Parameters returns one relocation for each run-time parameter of p: the first in p.Relocations
@@ -121,10 +194,19 @@ func (r *Relocation) Resolve(bars *regs.BARs) (uint64, error) {
 	v := r.Value
 	switch r.Kind {
 	case DeviceAddress:
-		if r.Target < 0 || r.Target >= len(bars) || bars[r.Target] == 0 {
-			return bad("buffer %d is not in the program", r.Target)
+		if r.Target != NoTarget {
+			if r.Target < 0 || r.Target >= len(bars) || bars[r.Target] == 0 {
+				return bad("buffer %d is not in the program", r.Target)
+			}
+			v += bars[r.Target]
 		}
-		v += bars[r.Target]
+		if r.Within > 0 { // the engine adds this address itself
+			base := bars[r.Within-1]
+			if v < base {
+				return bad("address %#x is below %#x, the address of buffer %d, to which the engine adds the field", v, base, r.Within-1)
+			}
+			v -= base
+		}
 	case LiveIn:
 		if !r.Range.Contains(v) {
 			return bad("%s is %d; want %d to %d in steps of %d", r.Name, v, r.Range.Start, r.Range.Stop, r.Range.Step)

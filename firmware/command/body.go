@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 )
@@ -14,11 +15,21 @@ type Buffer struct {
 	Address uint64 // device address
 }
 
-// A Bar sets a run-time parameter of a program for one call. The documents call it a custom bar.
+// A Bar gives a field of a program's descriptors a device address, a data-set identifier or an offset
+// in a buffer for one call. The documents call it a custom bar.
 type Bar struct {
-	Parameter uint32
-	Value     uint64
+	Number uint32
+	Value  uint64
 }
+
+// A LiveIn sets a run-time parameter of a program, such as a size of an input, for one call.
+type LiveIn struct {
+	Name  string // at most MaxLiveInName bytes
+	Value uint64
+}
+
+// MaxLiveInName is the largest size of the name of a live-in in bytes.
+const MaxLiveInName = 64
 
 // An Event pairs the number of an event with a value. A call waits until the event has at least
 // this value, or raises the event to it.
@@ -42,6 +53,7 @@ type Call struct {
 	OutputSets, Partitions, Requests uint32 // always 1 each
 	Buffers                          []Buffer
 	Bars                             []Bar
+	LiveIns                          []LiveIn
 	Wait, Signal                     []Event
 	Shared                           []Event // active shared events
 	Order                            []uint32
@@ -82,7 +94,11 @@ func (c *Call) Append(dst []byte) []byte {
 	}
 	dst = le.AppendUint32(dst, uint32(len(c.Bars)))
 	for _, x := range c.Bars {
-		dst = le.AppendUint64(le.AppendUint32(dst, x.Parameter), x.Value)
+		dst = le.AppendUint64(le.AppendUint32(dst, x.Number), x.Value)
+	}
+	dst = le.AppendUint32(dst, uint32(len(c.LiveIns)))
+	for _, x := range c.LiveIns {
+		dst = x.Append(dst)
 	}
 	for _, list := range [...][]Event{c.Wait, c.Signal, c.Shared} {
 		dst = le.AppendUint32(dst, uint32(len(list)))
@@ -95,6 +111,22 @@ func (c *Call) Append(dst []byte) []byte {
 		dst = le.AppendUint32(dst, x)
 	}
 	return dst
+}
+
+// LiveInBytes is the size of an encoded live-in: the name, filled with zeros, and the value.
+const LiveInBytes = MaxLiveInName + 8
+
+// Append appends the encoded live-in to dst and returns the extended slice. A longer name is cut.
+func (x *LiveIn) Append(dst []byte) []byte {
+	var name [MaxLiveInName]byte
+	copy(name[:], x.Name)
+	return binary.LittleEndian.AppendUint64(append(dst, name[:]...), x.Value)
+}
+
+// ReadLiveIn decodes the live-in at the start of b. It panics if b has fewer than LiveInBytes bytes.
+func ReadLiveIn(b []byte) LiveIn {
+	name, _, _ := bytes.Cut(b[:MaxLiveInName], []byte{0})
+	return LiveIn{string(name), binary.LittleEndian.Uint64(b[MaxLiveInName:])}
 }
 
 // ReadCall decodes b, the body of a command that calls a procedure or installs a cache request. It
@@ -111,6 +143,10 @@ func ReadCall(id ID, b []byte) (c Call, err error) {
 	c.Bars = make([]Bar, r.readCount(pair))
 	for i := range c.Bars {
 		c.Bars[i] = Bar{r.readUint32(), r.readUint64()}
+	}
+	c.LiveIns = make([]LiveIn, r.readCount(LiveInBytes))
+	for i := range c.LiveIns {
+		c.LiveIns[i] = ReadLiveIn(r.takeBytes(LiveInBytes))
 	}
 	for _, list := range [...]*[]Event{&c.Wait, &c.Signal, &c.Shared} {
 		*list = make([]Event, r.readCount(pair))
@@ -140,6 +176,7 @@ func (c *Call) checkListLengths(id ID) error {
 		requireOne(id, "task-descriptor partitions", c.Partitions),
 		requireOne(id, "engine requests in a list", c.Requests),
 		checkLimit(id, "custom BARs", len(c.Bars), MaxWireBars),
+		checkLimit(id, "live-ins", len(c.LiveIns), MaxLiveIns),
 		checkLimit(id, "signal events", len(c.Signal), MaxSignalEvents),
 		checkLimit(id, "active shared events", len(c.Shared), MaxSharedEvents),
 		checkLimit(id, "execute-order entries", len(c.Order), MaxExecuteOrder),

@@ -108,8 +108,11 @@ func (e *engine) Load(_ int32, p command.Program) (uint32, command.Status) {
 	e.loads++
 	return p.Procedures, command.OK
 }
-func (e *engine) Unload(int32)                                     { e.unloads++ }
-func (e *engine) Call(command.Header, command.Call) command.Status { e.calls++; return command.OK }
+func (e *engine) Unload(int32) { e.unloads++ }
+func (e *engine) Call(command.Header, command.Call) (command.Status, string) {
+	e.calls++
+	return command.OK, ""
+}
 
 // rig returns a booted controller with a program that has two procedures and one process, and the
 // engine of the controller.

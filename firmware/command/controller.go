@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -46,8 +47,9 @@ type Engine interface {
 	// Load loads a program into a slot and returns the number of its procedures.
 	Load(slot int32, p Program) (procedures uint32, s Status)
 	Unload(slot int32)
-	// Call runs or queues the procedure that h identifies, with the buffers and values in c.
-	Call(h Header, c Call) Status
+	// Call runs or queues the procedure that h identifies, with the buffers and values in c. If it does
+	// not accept the call, why is the reason, or "" if the status says all.
+	Call(h Header, c Call) (s Status, why string)
 	// Terminate drops the unfinished calls of a process.
 	Terminate(slot, process int32)
 	// Quiesce runs all queued calls to completion.
@@ -437,6 +439,8 @@ func checkAllowedLists(id ID, c *Call) error {
 	switch {
 	case !bars && len(c.Bars) > 0:
 		return &LimitError{id, "custom BARs", uint64(len(c.Bars)), 0}
+	case len(c.LiveIns) > 0 && (id == CreateProcess || id == ProcedureCallTriggerCacheRequest):
+		return &LimitError{id, "live-ins", uint64(len(c.LiveIns)), 0}
 	case id != ProcedureCallWithSignalEvents && len(c.Wait)+len(c.Signal) > 0:
 		return &LimitError{id, "events", uint64(len(c.Wait) + len(c.Signal)), 0}
 	case !shared && len(c.Shared) > 0:
@@ -448,8 +452,8 @@ func checkAllowedLists(id ID, c *Call) error {
 // runCall passes a call to the engine. If the engine does not accept it, runCall refuses
 // the command with the engine's status and notifies the host of the error.
 func (c *Controller) runCall(h Header, call Call, r *Reply) {
-	if s := c.engine.Call(h, call); s != OK {
-		r.refuseWithStatus(s, "engine failed to run the procedure")
+	if s, why := c.engine.Call(h, call); s != OK {
+		r.refuseWithStatus(s, "%s", cmp.Or(why, "engine failed to run the procedure"))
 		c.notifyHost(CHErrorNotification, h, Notice{Status: s})
 	}
 }

@@ -7,6 +7,7 @@ const (
 	MaxSignalEvents  = 16
 	MaxWireBars      = 32  // custom bars of a call
 	MaxProgramBars   = 128 // custom bars of a program
+	MaxLiveIns       = 32  // live-ins of a call (assumed, as many as bars)
 	MaxExecuteOrder  = 128
 	MaxTriggerInputs = 16
 	MaxSharedEvents  = 1 // active: fewer than two

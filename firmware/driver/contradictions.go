@@ -26,7 +26,7 @@ func Conflicts() []Conflict {
 		{"Timeout", "0xe0000404", "table C.11", "0xe00002d6", "the public header", "as Error"},
 		{"relocation slots", "11", "chapter 23", "7, named", "table 23.5", "7; what the others would be is unknown"},
 		{"activation tokens", "33", "table C.1's title", "30 rows: 8, 24 and 30 are absent", "table C.1", "30"},
-		{"custom bars", "barriers", "table C.15", "values that relocations take", "chapter 23", "values: a call's bar gives a run-time parameter"},
+		{"custom bars", "barriers", "table C.15", "values that relocations take", "chapter 23", "values: a bar gives a field an address, an identifier or an offset; run-time parameters have names"},
 		{"key of the program cache", "content, not the source's name: identical graphs hit", "chapter 5", "combined with the resolved source URL", "chapter 5, the next sentence", "both: an empty source leaves the content alone"},
 		{"time of a call", "stages that sum to 183.5 us", "table 2.3", "about 190 us; SendRequest 163 and 25", "chapter 2", "stages and floors are separate data"},
 	}

@@ -39,9 +39,9 @@ func (m *machine) WriteRegister(a uint64, v uint32) bool {
 	return a&3 == 0
 }
 func (m *machine) Unload(int32) { m.loads-- }
-func (m *machine) Call(h command.Header, _ command.Call) command.Status {
+func (m *machine) Call(h command.Header, _ command.Call) (command.Status, string) {
 	m.calls = append(m.calls, h)
-	return command.OK
+	return command.OK, ""
 }
 
 func (m *machine) Send(ch command.Channel, msg *command.Message) command.Reply {

@@ -42,12 +42,18 @@ func (x *instance) newCallMessage(id command.ID, procedure, priority uint32, sur
 	case command.ProcedureCallRecycleOutputBuffer, command.SetActiveCacheRequestInGroup, command.TerminateProcess:
 		return m // these have no body
 	}
+	call := newCall(surfaces)
+	m.Body = call.Append(nil)
+	return m
+}
+
+// newCall returns the body of a call that binds the address surfaces[i] to port i.
+func newCall(surfaces []uint64) command.Call {
 	call := command.Call{OutputSets: 1, Partitions: 1, Requests: 1}
 	for i, s := range surfaces {
 		call.Buffers = append(call.Buffers, command.Buffer{Port: uint32(i), Address: s})
 	}
-	m.Body = call.Append(nil)
-	return m
+	return call
 }
 
 // sendProgramCommand sends command id, without a body, for the program in the given slot,

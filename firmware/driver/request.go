@@ -2,6 +2,7 @@ package driver
 
 import (
 	"encoding/binary"
+	"math"
 
 	"anesim/firmware/command"
 )
@@ -65,6 +66,10 @@ type Request struct {
 	Priority uint32   // +0x14
 	Category uint32   // +0x1c, always 2 in observed requests
 	Surfaces []uint64 // +0x20, up to the first 0
+	// Bars and LiveIns follow the 0, each after its number (assumed: no document places them).
+	Bars    []command.Bar
+	LiveIns []command.LiveIn
+	cut     bool // they do not fit in the struct
 }
 
 // ioCategory is the category of every observed request.
@@ -76,7 +81,8 @@ const (
 )
 
 // Append appends the encoded struct to dst and returns the extended slice. It always writes category
-// 2 instead of q.Category, and omits surfaces that do not fit.
+// 2 instead of q.Category, and omits surfaces that do not fit. A request whose bars and live-ins do
+// not fit is refused when it is sent.
 func (q *Request) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	b := make([]byte, RequestBytes)
@@ -88,6 +94,21 @@ func (q *Request) Append(dst []byte) []byte {
 	for i, s := range q.Surfaces[:min(len(q.Surfaces), maxSurfaces)] {
 		le.PutUint64(b[surfacesAt+8*i:], s)
 	}
+	if len(q.Bars)+len(q.LiveIns) > 0 {
+		var list []byte
+		list = le.AppendUint64(list, uint64(len(q.Bars)))
+		for _, x := range q.Bars {
+			list = le.AppendUint64(le.AppendUint64(list, uint64(x.Number)), x.Value)
+		}
+		list = le.AppendUint64(list, uint64(len(q.LiveIns)))
+		for _, x := range q.LiveIns {
+			list = x.Append(list)
+		}
+		at := min(surfacesAt+8*len(q.Surfaces)+8, RequestBytes)
+		if copy(b[at:], list) < len(list) && at+8 <= RequestBytes {
+			le.PutUint64(b[at:], math.MaxUint64) // more than there is room for
+		}
+	}
 	return append(dst, b...)
 }
 
@@ -98,14 +119,39 @@ func ReadRequest(b []byte) (q Request) {
 		Token: le.Uint64(b), Sequence: le.Uint64(b[8:]), QoS: le.Uint32(b[0x10:]),
 		Priority: le.Uint32(b[0x14:]), Category: le.Uint32(b[0x1c:]),
 	}
-	for at := surfacesAt; at+8 <= RequestBytes; at += 8 {
-		s := le.Uint64(b[at:])
-		if s == 0 {
-			break
-		}
-		q.Surfaces = append(q.Surfaces, s)
+	rest := b[surfacesAt:RequestBytes]
+	for ; len(rest) >= 8 && le.Uint64(rest) != 0; rest = rest[8:] {
+		q.Surfaces = append(q.Surfaces, le.Uint64(rest))
 	}
+	if len(rest) >= 8 {
+		rest = rest[8:] // the 0
+	}
+	n := takeCount(&rest, 16)
+	for range n {
+		q.Bars = append(q.Bars, command.Bar{Number: uint32(min(le.Uint64(rest), math.MaxUint32)), Value: le.Uint64(rest[8:])})
+		rest = rest[16:]
+	}
+	m := takeCount(&rest, command.LiveInBytes)
+	for range m {
+		q.LiveIns = append(q.LiveIns, command.ReadLiveIn(rest))
+		rest = rest[command.LiveInBytes:]
+	}
+	q.cut = n < 0 || m < 0
 	return q
+}
+
+// takeCount reads the number of entries in a list of which each has size bytes, and returns it. It
+// returns 0 at the end of the struct, and -1 if the rest of the struct has no room for the list.
+func takeCount(rest *[]byte, size int) int {
+	if len(*rest) < 8 {
+		return 0
+	}
+	n := binary.LittleEndian.Uint64(*rest)
+	if *rest = (*rest)[8:]; n > uint64(len(*rest)/size) {
+		*rest = nil
+		return -1
+	}
+	return int(n)
 }
 
 // commandPriority returns the priority of the command for request q. It is the quality of service
@@ -122,14 +168,24 @@ func (c *Client) sendRequest(in, out []byte) Return {
 	switch {
 	case h == nil || h.program.gone:
 		return NotFound
-	case q.Category != ioCategory:
+	case q.Category != ioCategory, q.cut:
 		return BadArgument
 	case priority < 2 && !c.rights.Has(Realtime) && !(priority == 0 && c.rights.Has(Reserved)):
 		return Unsupported
 	case c.driver.pending:
 		return Busy
 	}
-	r := c.driver.sendMessage(command.Execution, h.newCallMessage(command.ProcedureCall, h.active, priority, q.Surfaces))
+	id := command.ProcedureCall
+	if len(q.Bars) > 0 {
+		id = command.ProcedureCallWithCustomBars
+	}
+	m := h.newCallMessage(id, h.active, priority, q.Surfaces)
+	if len(q.Bars)+len(q.LiveIns) > 0 {
+		call := newCall(q.Surfaces)
+		call.Bars, call.LiveIns = q.Bars, q.LiveIns
+		m.Body = call.Append(nil)
+	}
+	r := c.driver.sendMessage(command.Execution, m)
 	le := binary.LittleEndian
 	le.PutUint64(out, q.Sequence)
 	le.PutUint64(out[8:], q.Token)

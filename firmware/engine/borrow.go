@@ -15,13 +15,31 @@ type Binding struct {
 	Address   uint64
 }
 
-// A Setting is a value for a run-time parameter; see [Loaded.Bind].
+// A Setting is a value for a run-time parameter (see [Loaded.Bind]), or for the bar with a number (see
+// [loader.Program.Bars]).
 type Setting struct {
-	Name  string
+	Name  string // of the parameter
+	IsBar bool
+	Bar   int // number of the bar
 	Value uint64
 }
 
-// Borrow binds ports to buffers and sets run-time parameters for the next call only. After that
+// CheckSettings returns the error with which [Loaded.Borrow] would refuse one of the settings, without
+// looking at the program's memory: a *[BindError] for a parameter or a bar that the program does not
+// have, or a *[loader.RelocError] for a value out of range or too large for its field. A call of the
+// program may be in progress.
+func (l *Loaded) CheckSettings(settings []Setting) error {
+	p := l.program
+	for _, s := range settings {
+		var err error
+		if p, err = withSetting(p, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Borrow binds ports to buffers and sets run-time parameters and bars for the next call only. After that
 // call, the caller must call giveBack, which returns the ports to their own buffers and restores
 // the parameters. An input uses the values in its new buffer unless [Loaded.Set] gave it others.
 //
@@ -70,7 +88,7 @@ func (l *Loaded) bindCallArguments(buffers []Binding, settings []Setting) error 
 	}
 	l.inputs = given
 	for _, s := range settings {
-		if err := l.Bind(s.Name, s.Value); err != nil {
+		if err := l.bindSetting(s); err != nil {
 			return err
 		}
 	}

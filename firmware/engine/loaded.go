@@ -176,7 +176,7 @@ func portNames(ports func(func(*loader.Port) bool)) (names []string) {
 
 // CompiledFor says for which target the program was compiled. Estimates follow its rules unless the
 // session's options name another. Without CompiledFor, the target is that of the program's banner or
-// of its estimates, and is unknown if all of those are 0.
+// of its estimates, and is unknown if all of these are 0.
 func (l *Loaded) CompiledFor(t execycles.Target) { l.target = t }
 
 // linkProgram returns the program linked with its current buffers. It caches one result for each
@@ -201,6 +201,11 @@ func (l *Loaded) linkProgram() (*loader.Linked, error) {
 // progress. Other errors say why a port or a state does not fit the new shape. After an error, the
 // parameter keeps its old value.
 func (l *Loaded) Bind(name string, value uint64) error {
+	return l.bindSetting(Setting{Name: name, Value: value})
+}
+
+// bindSetting sets a run-time parameter as Bind does, or a bar.
+func (l *Loaded) bindSetting(s Setting) error {
 	switch {
 	case l.session == nil:
 		return ErrUnloaded
@@ -208,7 +213,7 @@ func (l *Loaded) Bind(name string, value uint64) error {
 		return ErrOutstanding
 	}
 	before, linked := *l.program, l.linked
-	bound, err := withParameterValue(l.program, name, value)
+	bound, err := withSetting(l.program, s)
 	if err != nil {
 		return err
 	}
@@ -254,36 +259,54 @@ func (l *Loaded) checkPortsFit() error {
 	return nil
 }
 
-// A BindError reports a run-time parameter that the program does not have.
+// A BindError reports a run-time parameter, or the number of a bar, that the program does not have.
 type BindError struct {
-	Name string
-	Have []string
+	Name  string
+	Have  []string
+	IsBar bool
+	Bar   int
+	Bars  int // number of bars of the program
 }
 
 func (e *BindError) Error() string {
+	if e.IsBar {
+		return fmt.Sprintf("unknown bar %d; the program has %d", e.Bar, e.Bars)
+	}
 	if len(e.Have) == 0 {
 		return fmt.Sprintf("unknown run-time parameter %q; the program has none", e.Name)
 	}
 	return fmt.Sprintf("unknown run-time parameter %q; the program has %q", e.Name, e.Have)
 }
 
-// withParameterValue returns a copy of p whose run-time parameter with the given name has the given
-// value.
-func withParameterValue(p *loader.Program, name string, value uint64) (*loader.Program, error) {
+// withSetting returns a copy of p whose run-time parameter or bar has the value of s.
+func withSetting(p *loader.Program, s Setting) (*loader.Program, error) {
 	q := *p
 	q.Relocations, q.Ports = slices.Clone(p.Relocations), slices.Clone(p.Ports)
-	if have := Parameters(p); !slices.Contains(have, name) {
-		return nil, &BindError{name, have}
+	if s.IsBar {
+		if !q.SetBar(s.Bar, s.Value) {
+			return nil, &BindError{IsBar: true, Bar: s.Bar, Bars: len(p.Bars())}
+		}
+		for i := range q.Relocations {
+			if r := &q.Relocations[i]; r.IsBar() {
+				if _, err := r.Resolve(&q.BARs); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return &q, nil
+	}
+	if have := Parameters(p); !slices.Contains(have, s.Name) {
+		return nil, &BindError{Name: s.Name, Have: have}
 	}
 	for i := range q.Relocations {
-		if r := &q.Relocations[i]; r.Kind == loader.LiveIn && r.Name == name {
-			r.Value = value
+		if r := &q.Relocations[i]; r.Kind == loader.LiveIn && r.Name == s.Name {
+			r.Value = s.Value
 			if _, err := r.Resolve(&q.BARs); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return &q, params.SetShape(&q, name, value)
+	return &q, params.SetShape(&q, s.Name, s.Value)
 }
 
 // Unload removes the program from memory and aborts its call in progress. If ports of other

@@ -50,10 +50,7 @@ type loadedModel struct {
 }
 
 // A procedure is one procedure of a loaded model.
-type procedure struct {
-	loaded *engine.Loaded
-	bars   []string // run-time parameters, indexed by their number in custom bars
-}
+type procedure struct{ loaded *engine.Loaded }
 
 // Load loads the model at the address that command p gives, and returns its number of procedures.
 // Each procedure gets its own copy of the container's segments; on a real engine they share them.
@@ -79,6 +76,11 @@ func (x *executor) Load(slot int32, p command.Program) (procedures uint32, s com
 	}
 	r := &loadedModel{image: named}
 	for _, p := range programs {
+		if len(p.Bars()) > command.MaxProgramBars {
+			return 0, command.OverLimit
+		}
+	}
+	for _, p := range programs {
 		l, err := x.session.Load(p)
 		if err != nil {
 			for _, p := range r.procedures {
@@ -86,7 +88,7 @@ func (x *executor) Load(slot int32, p command.Program) (procedures uint32, s com
 			}
 			return 0, command.Failed
 		}
-		r.procedures = append(r.procedures, procedure{l, engine.Parameters(p)})
+		r.procedures = append(r.procedures, procedure{l})
 	}
 	x.programs[slot] = r
 	return uint32(len(programs)), command.OK
@@ -129,30 +131,34 @@ func (x *executor) abortRequests(match func(*request) bool) {
 }
 
 // Call puts a call in the queue of its priority once the events it waits for have occurred.
-// It runs the queues unless calls are held.
-func (x *executor) Call(h command.Header, c command.Call) command.Status {
+// It runs the queues unless calls are held. A call that sets a parameter or a bar to a value that the
+// program does not allow runs nothing.
+func (x *executor) Call(h command.Header, c command.Call) (s command.Status, why string) {
 	r := x.programs[h.Program]
 	if r == nil || int64(h.Procedure) >= int64(len(r.procedures)) {
-		return command.NotFound
+		return command.NotFound, ""
 	}
 	q := &request{executor: x, program: r, procedure: &r.procedures[h.Procedure], header: h, call: c}
 	if s := q.checkBindings(); s != command.OK {
-		return s
+		return s, ""
+	}
+	if err := q.procedure.loaded.CheckSettings(q.settings()); err != nil {
+		return command.Malformed, err.Error()
 	}
 	if !x.events.Reached(c.Wait) {
 		x.parked = append(x.parked, q)
-		return command.OK
+		return command.OK, ""
 	}
 	if s := x.submitRequest(q); s != command.OK || x.held {
-		return s
+		return s, ""
 	}
 	if err := x.drainQueues(); err != nil {
-		return command.Failed
+		return command.Failed, ""
 	}
 	if q.done {
-		return q.resultStatus()
+		return q.resultStatus(), ""
 	}
-	return command.OK
+	return command.OK, ""
 }
 
 func (x *executor) submitRequest(q *request) command.Status {

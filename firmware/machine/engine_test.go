@@ -2,13 +2,18 @@ package machine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/x448/float16"
 
 	"anesim"
 	"anesim/anesimtest/samples"
 	"anesim/firmware/command"
 	"anesim/firmware/engine"
+	"anesim/loader"
+	"anesim/loader/params"
 )
 
 // twoProcedures returns a container with two procedures.
@@ -151,9 +156,9 @@ expect Success
 `)
 }
 
-// TestCustomBars checks that custom bars are the run-time parameters of one call only.
-// Parameters without a relocation change nothing.
-func TestCustomBars(t *testing.T) {
+// TestLiveIns checks that live-ins are the run-time parameters of one call only. A call with a value out
+// of range, a name that the program does not have, or a bar of a program without bars runs nothing.
+func TestLiveIns(t *testing.T) {
 	m, err := anesim.Layer("relu", "c=4", "h=3", "w=5")
 	if err != nil {
 		t.Fatal(err)
@@ -178,11 +183,11 @@ func TestCustomBars(t *testing.T) {
 		r := x.Send(ch, &command.Message{Header: command.Header{ID: id, Priority: 5}, Body: body})
 		return r.Status
 	}
-	cycles := func(bars ...command.Bar) uint64 {
+	cycles := func(values ...command.LiveIn) uint64 {
 		t.Helper()
-		c := command.Call{OutputSets: 1, Partitions: 1, Requests: 1, Bars: bars}
-		if s := send(command.Execution, command.ProcedureCallWithCustomBars, c.Append(nil)); s != command.OK {
-			t.Errorf("%v: %v", bars, s)
+		c := command.Call{OutputSets: 1, Partitions: 1, Requests: 1, LiveIns: values}
+		if s := send(command.Execution, command.ProcedureCall, c.Append(nil)); s != command.OK {
+			t.Errorf("%v: %v", values, s)
 			return 0
 		}
 		res, err := x.Result(0)
@@ -195,23 +200,145 @@ func TestCustomBars(t *testing.T) {
 	send(command.Control, command.LoadProgram, (&command.Program{Address: at}).Append(nil))
 	c := command.Call{OutputSets: 1, Partitions: 1, Requests: 1}
 	send(command.Control, command.CreateProcess, c.Append(nil))
-	whole, one := cycles(), cycles(command.Bar{Parameter: 0, Value: 1})
-	if one >= whole || cycles() != whole || cycles(command.Bar{Parameter: 9, Value: 1}) != whole {
+	whole, one := cycles(), cycles(command.LiveIn{Name: "rows", Value: 1})
+	if one >= whole || cycles() != whole {
 		t.Errorf("%d cycles of 3 rows, %d of one", whole, one)
 	}
-	c.Bars = []command.Bar{{Parameter: 0, Value: 4}} // past the parameter's range
-	if s := send(command.Execution, command.ProcedureCallWithCustomBars, c.Append(nil)); s != command.Failed {
-		t.Errorf("a value out of range: %v", s)
+	calls := x.Queue().Stats()
+	for _, tc := range []struct {
+		id   command.ID
+		call command.Call
+		want command.Status
+		why  string
+	}{
+		{command.ProcedureCall, command.Call{LiveIns: []command.LiveIn{{Name: "rows", Value: 4}}}, command.Malformed, "Common.InDim.Hin: rows is 4; want 1 to 3 in steps of 1"},
+		{command.ProcedureCall, command.Call{LiveIns: []command.LiveIn{{Name: "rows", Value: 1}, {Name: "rows", Value: 4}}}, command.Malformed, "rows is 4"},
+		{command.ProcedureCall, command.Call{LiveIns: []command.LiveIn{{Name: "columns", Value: 1}}}, command.Malformed, `unknown run-time parameter "columns"; the program has ["rows"]`},
+		{command.ProcedureCall, command.Call{LiveIns: []command.LiveIn{{}}}, command.Malformed, `unknown run-time parameter ""`},
+		{command.ProcedureCallWithCustomBars, command.Call{Bars: []command.Bar{{Number: 0, Value: 1}}}, command.Malformed, "unknown bar 0; the program has 0"},
+		{command.ProcedureCall, command.Call{LiveIns: make([]command.LiveIn, 33)}, command.OverLimit, "too many live-ins: 33; want at most 32"},
+		{command.CreateProcess, command.Call{LiveIns: make([]command.LiveIn, 1)}, command.OverLimit, "too many live-ins: 1; want none"},
+	} {
+		tc.call.OutputSets, tc.call.Partitions, tc.call.Requests = 1, 1, 1
+		ch := command.Execution
+		if tc.id == command.CreateProcess {
+			ch = command.Control
+		}
+		r := x.Send(ch, &command.Message{Header: command.Header{ID: tc.id, Priority: 5}, Body: tc.call.Append(nil)})
+		if r.Status != tc.want || !strings.Contains(r.Why, tc.why) {
+			t.Errorf("%v %+v: %v: %s; want %v: %s", tc.id, tc.call, r.Status, r.Why, tc.want, tc.why)
+		}
+		if now := x.Queue().Stats(); now != calls {
+			t.Errorf("%+v: a refused call reached a queue: %+v, was %+v", tc.call, now, calls)
+		}
 	}
 	if cycles() != whole {
 		t.Error("a refused value stays")
 	}
-	c.Bars = []command.Bar{{Parameter: 0, Value: 1}, {Parameter: 0, Value: 4}} // the first is in range
-	if s := send(command.Execution, command.ProcedureCallWithCustomBars, c.Append(nil)); s != command.Failed {
-		t.Errorf("a second value out of range: %v", s)
+}
+
+// TestCustomBars checks that a bar writes a device address or an offset in a buffer for one call only,
+// and that the address counts from the buffer once. The input has a row of 64 bytes in each channel, so
+// that 64 bytes more are the next channel.
+func TestCustomBars(t *testing.T) {
+	m, err := anesim.Layer("relu", "c=8", "h=1", "w=32")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if cycles() != whole {
-		t.Error("the first value of a refused call stays")
+	for _, tc := range []struct {
+		line    string
+		channel int // that the program reads first by itself
+	}{
+		{"address 0 TileDMASrc.Src1Base.Value b5 >>6", 0},
+		{"address 0 TileDMASrc.Src1Base.Value b5+0x40 >>6", 1},
+		{"offset 0 TileDMASrc.Src1Base.Value 0x80 >>6", 2},
+	} {
+		list, err := m.Programs(t.Context(), anesim.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := slices.Collect(list[0].Inputs())[0]
+		for i := range list[0].Segments { // room for what is read after the end of the input
+			if s := &list[0].Segments[i]; s.Addr == port.Address {
+				s.Size = loader.PageSize
+			}
+		}
+		line := strings.Replace(tc.line, "b5", fmt.Sprintf("b%d", port.BAR), 1)
+		set, err := params.Parse([]byte("data-set 0 Common.DPE.Category 0\n" + line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		bound, err := anesim.FromProgram(list[0]).WithParameters(set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := New(t.Context(), Options{Engine: engine.Options{Values: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := x.Add("m", bound)
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := func(bars ...command.Bar) command.Reply {
+			c := command.Call{OutputSets: 1, Partitions: 1, Requests: 1, Bars: bars}
+			return x.Send(command.Execution, &command.Message{Header: command.Header{ID: command.ProcedureCallWithCustomBars, Priority: 5}, Body: c.Append(nil)})
+		}
+		c := command.Call{OutputSets: 1, Partitions: 1, Requests: 1}
+		x.Send(command.Control, &command.Message{Header: command.Header{ID: command.Boot}})
+		x.Send(command.Control, &command.Message{Header: command.Header{ID: command.LoadProgram}, Body: (&command.Program{Address: at}).Append(nil)})
+		x.Send(command.Control, &command.Message{Header: command.Header{ID: command.CreateProcess}, Body: c.Append(nil)})
+		l := x.Program(0)
+		in := slices.Collect(l.Program().Inputs())[0]
+		data := make([]float16.Float16, 8*32)
+		for i := range data {
+			data[i] = float16.Fromfloat32(float32(1 + i/32))
+		}
+		if err := l.Set(in.Name, data); err != nil {
+			t.Fatal(err)
+		}
+		first := func(bars ...command.Bar) float32 {
+			t.Helper()
+			if r := call(bars...); r.Status != command.OK {
+				_, err := x.Result(0)
+				t.Fatalf("%s, %v: %v: %s, %v", tc.line, bars, r.Status, r.Why, err)
+			}
+			res, err := x.Result(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return res.Outputs[0].Data[0].Float32() - 1
+		}
+		if got := first(); got != float32(tc.channel) {
+			t.Errorf("%s: the first channel is %v; want %d", tc.line, got, tc.channel)
+		}
+		for channel := range 8 {
+			v := uint64(64 * channel)
+			if strings.HasPrefix(tc.line, "address") {
+				v += in.Address
+			}
+			if got := first(command.Bar{Number: 1, Value: v}, command.Bar{Number: 0}); got != float32(channel) {
+				t.Errorf("%s with bar %#x: the first channel is %v; want %d", tc.line, v, got, channel)
+			}
+		}
+		if got := first(); got != float32(tc.channel) {
+			t.Errorf("%s: a bar outlives its call: channel %v", tc.line, got)
+		}
+		for _, b := range []struct {
+			bar command.Bar
+			why string
+		}{
+			{command.Bar{Number: 2}, "unknown bar 2; the program has 2"},
+			{command.Bar{Number: 1<<32 - 1}, "the program has 2"},
+			{command.Bar{Number: 1, Value: in.Address + 1}, "not a multiple of 64"},
+			{command.Bar{Number: 1, Value: 1 << 62}, "TileDMASrc.Src1Base.Value: "},
+			{command.Bar{Number: 0, Value: 1 << 4}, "Common.DPE.Category: 0x10 does not fit in 4 bits"},
+		} {
+			before := x.Queue().Stats()
+			if r := call(b.bar); r.Status != command.Malformed || !strings.Contains(r.Why, b.why) || x.Queue().Stats() != before {
+				t.Errorf("%s, %+v: %v: %s; want %s", tc.line, b.bar, r.Status, r.Why, b.why)
+			}
+		}
 	}
 }
 

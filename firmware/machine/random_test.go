@@ -308,7 +308,7 @@ func (w *walk) body(id command.ID) []byte {
 		if id == command.ProcedureCallWithCustomBars || r.IntN(30) == 0 {
 			c.Bars = make([]command.Bar, pick(r, 0, 1, 1, 2, 32, 33))
 			for i := range c.Bars {
-				c.Bars[i] = command.Bar{Parameter: uint32(i), Value: uint64(r.IntN(5))}
+				c.Bars[i] = command.Bar{Number: uint32(i), Value: uint64(r.IntN(5))}
 			}
 		}
 		if id == command.ProcedureCallWithSignalEvents || r.IntN(30) == 0 {

@@ -125,14 +125,19 @@ func (q *request) bindArguments(l *engine.Loaded) (err error) {
 		port := &l.Program().Ports[b.Port]
 		buffers = append(buffers, engine.Binding{Port: port.Name, Direction: port.Direction, Address: b.Address})
 	}
-	var settings []engine.Setting
-	for _, b := range q.call.Bars {
-		if int64(b.Parameter) < int64(len(q.procedure.bars)) { // no relocation uses other parameters
-			settings = append(settings, engine.Setting{Name: q.procedure.bars[b.Parameter], Value: b.Value})
-		}
-	}
-	q.unbind, err = l.Borrow(buffers, settings)
+	q.unbind, err = l.Borrow(buffers, q.settings())
 	return err
+}
+
+// settings returns the values of bars and of run-time parameters that the call gives.
+func (q *request) settings() (list []engine.Setting) {
+	for _, b := range q.call.Bars {
+		list = append(list, engine.Setting{IsBar: true, Bar: int(b.Number), Value: b.Value})
+	}
+	for _, x := range q.call.LiveIns {
+		list = append(list, engine.Setting{Name: x.Name, Value: x.Value})
+	}
+	return list
 }
 
 // finishCall ends the call. It restores the program's bindings, signals the call's events, and

@@ -29,14 +29,14 @@ func (p *player) sendCommand(words []string, post bool) error {
 		}
 		id = command.ID(n)
 	}
-	kv, err := parsePairs(words[2:], "priority", "program", "process", "procedure", "model", "procedures", "bars", "wait", "signal", "shared", "order", "group", "inputs", "buffers", "sets", "bytes", "property", "value", "checksum")
+	kv, err := parsePairs(words[2:], "priority", "program", "process", "procedure", "model", "procedures", "bars", "bind", "wait", "signal", "shared", "order", "group", "inputs", "buffers", "sets", "bytes", "property", "value", "checksum")
 	if err != nil {
 		return err
 	}
 	n := map[string]int64{"priority": 5, "program": -1, "process": -1, "sets": 1, "bytes": -1, "checksum": int64(command.ChecksumValid)}
 	for k := range kv {
 		switch k {
-		case "model", "bars", "wait", "signal", "shared", "buffers":
+		case "model", "bars", "bind", "wait", "signal", "shared", "buffers":
 		case "value", "checksum":
 			if n[k], err = parseNumber(kv, k, 0, 1<<40); err != nil {
 				return err
@@ -183,8 +183,8 @@ func hasCallBody(id command.ID) bool {
 }
 
 // fillCallLists sets the lists of call c from the values in kv. A value is the number of empty
-// entries, or a list of entries NUMBER:VALUE: an event or a parameter with its value, or a port
-// with its buffer.
+// entries, or a list of entries NUMBER:VALUE: an event or a bar with its value, or a port with its
+// buffer.
 func (p *player) fillCallLists(kv map[string]string, c *command.Call) error {
 	const most = 1 << 12
 	pairs := func(key string, add func(k uint32, v string) error) error {
@@ -222,10 +222,14 @@ func (p *player) fillCallLists(kv map[string]string, c *command.Call) error {
 			return err
 		}
 	}
+	var err error
+	if c.LiveIns, err = parseLiveIns(kv); err != nil {
+		return err
+	}
 	return cmp.Or(
 		pairs("bars", func(k uint32, v string) error {
-			n, err := strconv.ParseUint(v, 0, 64)
-			c.Bars = append(c.Bars, command.Bar{Parameter: k, Value: n})
+			n, err := p.parseAddress(v)
+			c.Bars = append(c.Bars, command.Bar{Number: k, Value: n})
 			return err
 		}),
 		pairs("wait", events(&c.Wait)), pairs("signal", events(&c.Signal)), pairs("shared", events(&c.Shared)),
@@ -235,6 +239,23 @@ func (p *player) fillCallLists(kv map[string]string, c *command.Call) error {
 			return err
 		}),
 	)
+}
+
+// parseLiveIns parses the value of the key bind, entries NAME:VALUE.
+func parseLiveIns(kv map[string]string) (list []command.LiveIn, err error) {
+	text, ok := kv["bind"]
+	if !ok {
+		return nil, nil
+	}
+	for _, entry := range strings.Split(text, ",") {
+		name, v, ok := strings.Cut(entry, ":")
+		n, err := strconv.ParseUint(v, 0, 64)
+		if !ok || err != nil || name == "" || len(name) > command.MaxLiveInName {
+			return nil, fmt.Errorf("invalid value %q for \"bind\"; want entries such as k:64,n:32", text)
+		}
+		list = append(list, command.LiveIn{Name: name, Value: n})
+	}
+	return list, nil
 }
 
 // parseAddress returns the device address of the buffer that an earlier map step named name. If
@@ -261,16 +282,16 @@ func (p *player) invokeSelector(words []string) error {
 	if err != nil {
 		return err
 	}
-	kv, err := parsePairs(words[2:], "model", "program", "priority", "sequence", "size", "usage", "address", "procedure", "procedures", "bytes", "surfaces")
+	kv, err := parsePairs(words[2:], "model", "program", "qos", "sequence", "size", "usage", "address", "procedure", "procedures", "bytes", "surfaces", "bars", "bind")
 	if err != nil {
 		return err
 	}
 	const most = 1 << 40
-	n := map[string]int64{"priority": int64(c.priority), "usage": 1, "size": int64(sel.StructIn)}
+	n := map[string]int64{"qos": int64(c.priority), "usage": 1, "size": int64(sel.StructIn)}
 	var surfaces []uint64
 	for k, v := range kv {
 		switch k {
-		case "model":
+		case "model", "bars", "bind":
 		case "surfaces":
 			for _, name := range strings.Split(v, ",") {
 				at, err := p.parseAddress(name)
@@ -285,6 +306,12 @@ func (p *player) invokeSelector(words []string) error {
 				return err
 			}
 			n[k] = int64(at)
+		case "qos":
+			class, err := strconv.ParseUint(v, 0, 32)
+			if err != nil {
+				return fmt.Errorf("invalid value %q for \"qos\"; want a quality of service, 0 or more", v)
+			}
+			n[k] = int64(class)
 		default:
 			if n[k], err = parseNumber(kv, k, 0, most); err != nil {
 				return err
@@ -296,7 +323,7 @@ func (p *player) invokeSelector(words []string) error {
 		return fmt.Errorf(`"size" is %d; want 0 to %d`, n["size"], bound)
 	}
 	in := make([]byte, n["size"])
-	if err := p.fillSelectorStruct(in, sel.Name, kv["model"], n, surfaces); err != nil {
+	if err := p.fillSelectorStruct(in, sel.Name, kv, n, surfaces); err != nil {
 		return err
 	}
 	r := c.user.Call(sel.Number, driver.Arguments{
@@ -328,9 +355,9 @@ func parseSelector(kind driver.Kind, word string) (driver.Selector, error) {
 	return driver.Selector{Number: uint32(n)}, nil
 }
 
-// fillSelectorStruct writes the numbers and surfaces of a call to in, the struct of a selector. It
-// omits words that do not fit.
-func (p *player) fillSelectorStruct(in []byte, selector, model string, n map[string]int64, surfaces []uint64) error {
+// fillSelectorStruct writes the arguments of a call to in, the struct of a selector. kv holds them as
+// text, and n the numbers among them. It omits words that do not fit.
+func (p *player) fillSelectorStruct(in []byte, selector string, kv map[string]string, n map[string]int64, surfaces []uint64) error {
 	le := binary.LittleEndian
 	word := func(off int, v uint64) {
 		if off+8 <= len(in) {
@@ -344,14 +371,21 @@ func (p *player) fillSelectorStruct(in []byte, selector, model string, n map[str
 			in[0] = byte(n["usage"])
 		}
 	case "ANE_ProgramCreate":
-		address, ok := p.machine.Image(model)
+		address, ok := p.machine.Image(kv["model"])
 		if !ok {
-			return p.newUnknownModelError(model)
+			return p.newUnknownModelError(kv["model"])
 		}
 		word(0, address)
 		word(8, uint64(n["procedures"])<<32)
 	case "ANE_ProgramSendRequest":
-		q := driver.Request{Token: uint64(n["program"]), Sequence: uint64(n["sequence"]), QoS: uint32(n["priority"]), Surfaces: surfaces}
+		var settings command.Call
+		if err := p.fillCallLists(kv, &settings); err != nil {
+			return err
+		}
+		q := driver.Request{
+			Token: uint64(n["program"]), Sequence: uint64(n["sequence"]), QoS: uint32(n["qos"]), Surfaces: surfaces,
+			Bars: settings.Bars, LiveIns: settings.LiveIns,
+		}
 		copy(in, q.Append(nil))
 	case "ANE_ProgramInputsReady":
 		word(0, uint64(n["program"]))

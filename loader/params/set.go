@@ -50,6 +50,9 @@ func (s *Set) Apply(p *loader.Program) (*loader.Program, error) {
 		if len(words) == 0 {
 			return bad("descriptor %d does not write %s", r.Task, r.Field())
 		}
+		if r.Kind == loader.DeviceAddress {
+			r.Within = loader.BufferBase(list[r.Task], r.Register)
+		}
 		for _, off := range words {
 			r.Off = off
 			if _, err := r.Resolve(&p.BARs); err != nil {

@@ -38,15 +38,16 @@ The SCRIPT - is standard input. A failed expectation ends the run with exit stat
   client NAME rights=user-access,realtime    a user client; kind=control|direct|hints,
                                              privileged, qos=CLASS connects it to the broker
   call NAME SELECTOR model=|program=|...     a selector with a struct of its size; size=N
-                                             changes the size
+                                             changes the size; qos= is the class of service
+                                             of a request, 0 (most urgent) to 7 (assumed)
   map NAME BUFFER bytes=N                    a buffer, for surfaces=BUFFER,BUFFER of calls
   lend NAME OTHER program=N                  a handle to a program, for another client
   ask NAME program=N                         a request through the broker
   raw NAME METHOD NUMBERS                    a method other than the selectors
   send control|execution COMMAND program=0   a command on the ring, by name or number;
                                              procedure=, wait=EVENT:VALUE, signal=,
-                                             shared=, bars=PARAMETER:VALUE, buffers=
-                                             PORT:BUFFER; a list may be a number of
+                                             shared=, buffers=PORT:BUFFER, bars=BAR:VALUE,
+                                             bind=NAME:VALUE; a list may be a number of
                                              empty entries
   post control|execution COMMAND ...         the same without the doorbell
   doorbell N                                 write a doorbell word and show the answer
@@ -64,6 +65,10 @@ The SCRIPT - is standard input. A failed expectation ends the run with exit stat
   expect notified NOTIFICATION N             unsolicited messages so far
   expect crc32|values SLOT PORT ...          an output of the slot's last call
   expect cycles SLOT N
+
+Bars and bind set fields of the descriptors for one call, as FILE.params beside the model
+says: the bars of its address, data-set and offset lines by number, from 0, and a param
+by its name. A call with another number or name, or a value out of range, runs nothing.
 
 anesim run --record FILE and anesim load --record FILE write such scripts. See
 docs/firmware.md for transcripts.`,
@@ -108,7 +113,12 @@ func playScript(c *cobra.Command, file string) error {
 	out := terminal.NewWrapper(stdout, terminal.Width(c.OutOrStdout()))
 	_, err = s_.Play(ctx, out, scripts.Models{Open: func(name string) (*anesim.Model, error) {
 		dims := flags.Dims{Source: "anesim model --dim; with --emit it writes a program for this script"}
-		return dims.Open(anesim.OpenOptions{}, resolveModelPath(file, name), nil, nil)
+		path := resolveModelPath(file, name)
+		m, err := dims.Open(anesim.OpenOptions{}, path, nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		return input.WithParameters(m, path)
 	}})
 	if flushed := cmp.Or(out.Flush(), stdout.Flush()); err == nil {
 		err = flushed
