@@ -87,6 +87,25 @@ var exporterForms = []struct {
 		ox.Node("SequenceMap", "m", inputNames("s", "w"), ox.Graph("body", ox.Input("a", 2, 4), ox.Input("b", 4), ox.Node("Mul", "c", inputNames("a", "b")), ox.Output("c"))),
 		ox.Node("ConcatFromSequence", "y", inputNames("m"), ox.Int("axis", 0)),
 	}},
+	{"center of a larger and a smaller axis", []ox.Message{ox.Input("x", 1, 3, 6, 3), ox.Ints("s", 3, 6), ox.Node("CenterCropPad", "y", inputNames("x", "s"), ox.List("axes", 2, -1))}},
+	{"center of all axes", []ox.Message{ox.Input("x", 5, 4), ox.Ints("s", 2, 5), ox.Node("CenterCropPad", "y", inputNames("x", "s"))}},
+	{"blocks of an image with padding and a rest", []ox.Message{
+		ox.Input("x", 2, 12, 9), ox.Ints("image", 5, 6), ox.Ints("block", 2, 3), ox.Node("Col2Im", "y", inputNames("x", "image", "block"), ox.List("strides", 2, 2), ox.List("pads", 1, 0, 0, 1)),
+	}},
+	{"blocks with gaps", []ox.Message{ox.Input("x", 1, 8, 9), ox.Ints("image", 4, 5), ox.Ints("block", 2, 2), ox.Node("Col2Im", "y", inputNames("x", "image", "block"), ox.List("dilations", 1, 2))}},
+	{"blocks of a row", []ox.Message{ox.Input("x", 1, 6, 4), ox.Ints("image", 9), ox.Ints("block", 3), ox.Node("Col2Im", "y", inputNames("x", "image", "block"), ox.List("strides", 2))}},
+	{"spectrum in mel bands", []ox.Message{
+		ox.Input("x", 3, 9), ox.Whole("n", 7, 8, []int{}, 4), ox.Whole("size", 7, 8, []int{}, 16), ox.Whole("rate", 7, 8, []int{}, 8192), scalar("low", 0), scalar("high", 4096),
+		ox.Node("MelWeightMatrix", "m", inputNames("n", "size", "rate", "low", "high")), ox.Node("MatMul", "y", inputNames("x", "m")),
+	}},
+	{"samples times windows", []ox.Message{
+		ox.Input("x", 3, 8), ox.Whole("n", 7, 8, []int{}, 8), ox.Node("HannWindow", "a", inputNames("n")), ox.Node("HammingWindow", "b", inputNames("n"), ox.Int("periodic", 0)), ox.Node("BlackmanWindow", "c", inputNames("n")),
+		ox.Node("Mul", "d", inputNames("x", "a")), ox.Node("Mul", "e", inputNames("d", "b")), ox.Node("Add", "y", inputNames("e", "c")),
+	}},
+	{"positions of an affine map", []ox.Message{ox.Input("x", 2, 2, 3), ox.Ints("s", 2, 1, 3, 4), ox.Node("AffineGrid", "y", inputNames("x", "s"))}},
+	{"positions of an affine map of a volume", []ox.Message{ox.Input("x", 1, 3, 4), ox.Ints("s", 1, 1, 2, 3, 4), ox.Node("AffineGrid", "y", inputNames("x", "s"), ox.Int("align_corners", 1))}},
+	{"determinants", []ox.Message{ox.Input("x", 2, 3, 3), ox.Node("Det", "y", inputNames("x"))}},
+	{"products so far", []ox.Message{ox.Input("x", 2, 3, 3), ox.Ints("axis", 1), ox.Node("CumProd", "y", inputNames("x", "axis"), ox.Int("exclusive", 1), ox.Int("reverse", 1))}},
 }
 
 // TestExporterForms compares forms of exporters with the definition of their operators.

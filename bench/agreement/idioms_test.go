@@ -9,11 +9,8 @@ import (
 
 // refusedIdioms names forms of exporters that are not modelled yet, and why.
 var refusedIdioms = map[string]string{
-	"r1_gemm_deep":         "depth of a product",
-	"r1_matmul_wide":       "columns of a product",
-	"r6_center_crop_pad":   "unknown operator",
-	"r6_col2im":            "unknown operator",
-	"r6_mel_weight_matrix": "unknown operator",
+	"r1_gemm_deep":   "depth of a product",
+	"r1_matmul_wide": "columns of a product",
 }
 
 // TestSharedIdioms compares forms in which exporters write networks, and which were once refused or

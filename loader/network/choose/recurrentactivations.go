@@ -64,7 +64,7 @@ func (n *Chooser) floats(name string) []float32 {
 	return nil
 }
 
-// newActivation returns the function of a recurrent operator that has the given name. It takes the
+// newActivation returns the function of a recurrent operator that has the given name. It consumes the
 // parameters of the function from the front of alphas and betas.
 func (n *Chooser) newActivation(name string, alphas, betas *[]float32) (activation, error) {
 	next := func(list *[]float32, fallback float64) float64 {

@@ -37,6 +37,20 @@ func divideValues(a, b float64, integers bool) float64 {
 	return a / b
 }
 
+// foldBitShift shifts unsigned integers by numbers of bits. Bits beyond the type are lost.
+func foldBitShift(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	left := n.Text("direction", "") == "LEFT"
+	return combineElements(n, res, func(a, b float64, _ bool) float64 {
+		if bits := float64(res[0].Type.Bits()); b >= bits {
+			return 0
+		}
+		if left {
+			return math.Ldexp(a, int(b))
+		}
+		return math.Floor(math.Ldexp(a, -int(b)))
+	})
+}
+
 // foldMod computes a modulo b. The result has the sign of b if the attribute fmod is 0, and the sign
 // of a otherwise.
 func foldMod(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {

@@ -103,9 +103,13 @@ func foldCumSum(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	if err != nil {
 		return nil, err
 	}
+	start, add := 0.0, func(a, b float64) float64 { return a + b }
+	if n.Op == "CumProd" {
+		start, add = 1, func(a, b float64) float64 { return a * b }
+	}
 	out := make([]float64, len(v))
 	forEachLine(d, axis, func(_, first, step int) {
-		sum := 0.0
+		sum := start
 		for i := range d[axis] {
 			if n.Int("reverse", 0) != 0 {
 				i = d[axis] - 1 - i
@@ -113,9 +117,9 @@ func foldCumSum(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			at := first + i*step
 			if n.Int("exclusive", 0) != 0 {
 				out[at] = sum
-				sum += v[at]
+				sum = add(sum, v[at])
 			} else {
-				sum += v[at]
+				sum = add(sum, v[at])
 				out[at] = sum
 			}
 		}

@@ -67,6 +67,12 @@ func findExpander(op string) func(e *expansion) error {
 		return expandRotaryEmbedding
 	case "MatMulNBits":
 		return expandMatMulNBits
+	case "CenterCropPad":
+		return expandCenterCropPad
+	case "Col2Im":
+		return expandCol2Im
+	case "AffineGrid":
+		return expandAffineGrid
 	case "STFT":
 		return expandSTFT
 	case "DFT":
