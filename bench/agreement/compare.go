@@ -11,6 +11,7 @@ import (
 
 	"anesim"
 	"anesim/bench/reference"
+	"anesim/hw/mac"
 	"anesim/loader/network"
 	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
@@ -54,10 +55,10 @@ func Read(file []byte, inputs map[string]*reference.Tensor) (*Network, error) {
 	if n.Exact, err = reference.Run(m, inputs, reference.Options{Observe: observe}); err != nil {
 		return nil, err
 	}
-	if n.Half, err = reference.Run(m, inputs, reference.Options{Round: roundToHalf, Nearest: roundHalvesUp}); err != nil {
+	if n.Half, err = reference.Run(m, inputs, reference.Options{Round: roundToHalf, Nearest: roundHalvesUp, Function: endSoftplus}); err != nil {
 		return nil, err
 	}
-	if n.Added, err = reference.Run(m, inputs, reference.Options{Round: reference.RoundHalf, Reduce: reference.H13.Reduce}); err != nil {
+	if n.Added, err = reference.Run(m, inputs, reference.Options{Round: reference.RoundHalf, Reduce: reference.H13.Reduce, Function: endSoftplus}); err != nil {
 		return nil, err
 	}
 	for _, direction := range [...]int{-1, 0, 1} {
@@ -65,7 +66,7 @@ func Read(file []byte, inputs map[string]*reference.Tensor) (*Network, error) {
 		if noise == nil {
 			break
 		}
-		noisy, err := reference.Run(m, inputs, reference.Options{Round: noise})
+		noisy, err := reference.Run(m, inputs, reference.Options{Round: noise, Function: endSoftplus})
 		if err != nil {
 			return nil, err
 		}
@@ -83,6 +84,12 @@ func roundToHalf(op string, v float64) float64 {
 		return math.Copysign(65504, v)
 	}
 	return h
+}
+
+// endSoftplus is 0 where the engine's softplus is, from [mac.SoftplusEnd] on. Other functions are
+// exact.
+func endSoftplus(name string, x float64) (y float64, ok bool) {
+	return 0, name == "Softplus" && x >= mac.SoftplusEnd
 }
 
 // roundHalvesUp returns the integer nearest to v, and of two equally near ones the larger one, as

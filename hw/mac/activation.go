@@ -72,10 +72,16 @@ type activation struct {
 
 var inf = math.Inf(1)
 
+// SoftplusEnd is the least fp16 number whose softplus is 0. 1+exp(x) reaches the accumulator's limit
+// of 32768 there: exp is 32736 at the number before it and 32992 here. Measured on an M3 Max and
+// confirmed on an M4 (coremltools, issue 2687), whose results are right up to 10.3984375 and 0 from
+// 10.40625 on; inferred for other chips.
+const SoftplusEnd = 10.40625
+
 // activations has one row per Activation. Clamps, steps and knots are those of tables in real
 // programs where such tables exist: TestIdentity counts the tables that agree in every byte. The
-// clamps of Erf and Softplus give the end values of silicon (measured: erf(NaN) = 1, softplus(+inf)
-// = +0). The weights of 0 for GELU and SiLU are fitted to the vendor's knots at 0, which an M6 shows
+// clamps of Erf and Softplus give the end values of silicon (measured: erf(NaN) = 1, softplus is +0
+// from SoftplusEnd to +inf). The weights of 0 for GELU and SiLU are fitted to the vendor's knots at 0, which an M6 shows
 // too: -0.000754 and -0.001704. The end value of Log2 is the vendor's; with it ln(1+exp(x)) gives the +0 that silicon has for softplus(+inf).
 var activations = [numActivations]activation{
 	Sigmoid:  {"sigmoid", logistic, TableSpec{Mode: ModePlain, StepLog: 1, Low: -9.9375, High: 8.3203125, Below: 0, Above: 1}, 0},
@@ -86,7 +92,7 @@ var activations = [numActivations]activation{
 	Sqrt:     {"sqrt", math.Sqrt, TableSpec{Mode: ModeSqrt, StepLog: 4, Low: 0, High: inf, Below: 0, Above: inf}, 0},
 	Rsqrt:    {"rsqrt", rsqrt, TableSpec{Mode: ModeRsqrt, StepLog: 4, Low: 0, High: inf, Below: inf, Above: 0}, 0},
 	Erf:      {"erf", math.Erf, TableSpec{Mode: ModeOdd, StepLog: 3, Low: 0, High: 4, Below: 0, Above: 1}, 0},
-	Softplus: {"softplus", softplus, TableSpec{Mode: ModePlain, StepLog: 1, Low: -10, High: inf, Below: 0, Above: 0, Balance: true}, 0},
+	Softplus: {"softplus", softplus, TableSpec{Mode: ModePlain, StepLog: 1, Low: -10, High: SoftplusEnd, Below: 0, Above: 0, HighTail: &Line{1, 0}, Balance: true}, 10.3984375},
 
 	Reciprocal: {"reciprocal", func(x float64) float64 { return 1 / x }, TableSpec{Mode: ModeReciprocal, StepLog: 6, Low: 0, High: inf, Below: inf, Above: 0}, 0},
 

@@ -146,7 +146,7 @@ func TestOwnTables(t *testing.T) {
 		{Sqrt, 0.00093, true, []end{{0, 0}, {1, 1}, {-1, 0}, {float32(inf), float32(inf)}}},
 		{Rsqrt, 0.0015, true, []end{{0, float32(inf)}, {1, 1}, {-1, 0}, {float32(inf), 0}}},
 		{Erf, 0.0024, false, []end{{0, 0}, {float32(inf), 1}, {float32(math.NaN()), 1}}},
-		{Softplus, 0.00445, false, []end{{float32(inf), 0}, {float32(-inf), 0}}},
+		{Softplus, 0.00445, false, []end{{10.3984375, 10.3984375}, {SoftplusEnd, 0}, {float32(inf), 0}, {float32(-inf), 0}}},
 		{Reciprocal, 0.00085, true, []end{{0, float32(inf)}, {negZero, float32(inf)}, {-4, -0.25}, {float32(inf), 0}, {1, 1}}},
 		{Log2, 0.00804, false, []end{{0, float32(-inf)}, {1, 0}, {8, 3}, {0x1p-24, -24}, {-1, 0}, {float32(-inf), 0}, {float32(inf), 0}}},
 		{ReLU6, 0, false, []end{{float32(inf), 6}, {5.5, 5.5}, {-1, 0}, {float32(math.NaN()), 6}}},

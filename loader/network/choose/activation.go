@@ -6,6 +6,7 @@ import (
 
 	"anesim/loader/layer"
 	"anesim/loader/network/ops"
+	"anesim/loader/network/weights"
 )
 
 // addClipLayers adds layers that limit the input to the range between the node's bounds. Constant
@@ -332,9 +333,19 @@ func keepElementsBeyond(n *Chooser, x Operand, sign, limit, shift float64) (Oper
 	return n.ApplyBinary(layer.Mul, x, y)
 }
 
+// addSoftplusLayer adds one layer that computes log(1+exp(x)), and notes once where the engine's
+// result is not ONNX's.
+func addSoftplusLayer(n *Chooser, x Operand) (Operand, error) {
+	if !n.noted["softplus"] {
+		n.noted["softplus"] = true
+		n.Note("%s and other softplus: the engine returns 0 from %g on, where ONNX returns about x (measured on M3 and M4)", n.Label, weights.SoftplusEnd)
+	}
+	return n.applyUnaryOp(layer.Softplus, x)
+}
+
 // addMishLayers adds layers that compute x*tanh(softplus(x)).
 func addMishLayers(n *Chooser, x Operand) (Operand, error) {
-	y, err := n.applyUnaryOp(layer.Softplus, x)
+	y, err := addSoftplusLayer(n, x)
 	if err == nil {
 		y, err = n.applyUnaryOp(layer.Tanh, y)
 	}

@@ -79,7 +79,7 @@ func newOperatorRules() map[string]rule {
 		"Shrink": firstInputRule(addShrinkLayers), "Mish": firstInputRule(addMishLayers), "CumSum": firstInputRule(addCumSumLayers), "Trilu": firstInputRule(addTriluLayers),
 		"LRN": firstInputRule(addLRNLayers), "MeanVarianceNormalization": firstInputRule(addMeanVarianceNormLayers), "LpNormalization": firstInputRule(addLpNormLayers), "RNN": recurrentRule(1),
 		"Neg": firstInputRule(addNegationLayers),
-		"Erf": unaryRule(layer.Erf), "Softplus": unaryRule(layer.Softplus), "Log": unaryRule(layer.Log), "Floor": unaryRule(layer.Floor), "Ceil": unaryRule(layer.Ceil),
+		"Erf": unaryRule(layer.Erf), "Softplus": firstInputRule(addSoftplusLayer), "Log": unaryRule(layer.Log), "Floor": unaryRule(layer.Floor), "Ceil": unaryRule(layer.Ceil),
 		"Sign": unaryRule(layer.Sign), "Abs": unaryRule(layer.Abs), "Reciprocal": unaryRule(layer.Inverse), "Softsign": firstInputRule(addSoftsignLayers), "Sin": unaryRule(layer.Sin), "Cos": unaryRule(layer.Cos),
 		"Relu": unaryRule(layer.ReLU), "Sigmoid": unaryRule(layer.Sigmoid), "Tanh": unaryRule(layer.Tanh), "Exp": unaryRule(layer.Exp),
 		"Sqrt": unaryRule(layer.Sqrt), "Gelu": addGeluLayers, "FastGelu": unaryRule(layer.GELU), "Swish": firstInputRule(addSwishLayers), "SiLU": unaryRule(layer.SiLU),

@@ -92,7 +92,7 @@ func (n *Chooser) newActivation(name string, alphas, betas *[]float32) (activati
 	case "Relu":
 		return unary(layer.ReLU), nil
 	case "Softplus":
-		return unary(layer.Softplus), nil
+		return func(x Operand) (Operand, error) { return addSoftplusLayer(n, x) }, nil
 	case "Softsign":
 		return node(addSoftsignLayers, 0), nil
 	case "LeakyRelu":

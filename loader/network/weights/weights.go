@@ -162,6 +162,9 @@ func newParameterTable(op layer.Op, l *layer.Layer, w *layer.Weights) (*mac.Tabl
 	return t, err
 }
 
+// SoftplusEnd is the least fp16 number whose softplus is 0 on the engine.
+const SoftplusEnd = mac.SoftplusEnd
+
 // activationTables lists the tables that each operation needs. The first goes in Weights.Table.
 var activationTables = map[layer.Op][]mac.Activation{
 	layer.Sigmoid: {mac.Sigmoid}, layer.Tanh: {mac.Tanh}, layer.GELU: {mac.GELU}, layer.SiLU: {mac.SiLU},
