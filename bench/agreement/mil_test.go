@@ -46,9 +46,22 @@ func TestMILForms(t *testing.T) {
 			[]float64{-3.5, -7, -2, -4, -1, -2, 0, 0, 0.5, 1, 1, 2, 1.5, 3, 7}},
 		{"conv with the default of pad", `conv(x = x, weight = tensor<fp16, [1, 1, 1, 1]>([2]), pad_type = string("custom"))`, "1, 1, 1, 8", each(func(v float64) float64 { return 2 * v })},
 		{"slice_by_index of one element ignores the stride", "slice_by_index(x = x, begin = tensor<int32, [4]>([0, 0, 0, 5]), end = tensor<int32, [4]>([1, 1, 1, 8]), stride = tensor<int32, [4]>([1, 1, 1, -1]), begin_mask = tensor<bool, [4]>([false, false, false, true]), squeeze_mask = tensor<bool, [4]>([false, false, false, true]))", "1, 1, 1", []float64{-3.5}},
+		{"quantize and dequantize", "dequantize(input = quantize_x, scale = fp16(0x1p-2))", "1, 1, 1, 8", []float64{-3.5, -2, -1, 0, 0.5, 1, 1.5, 2}},
+		{"softplus_parametric", "softplus_parametric(x = x, alpha = tensor<fp16, [1]>([2]), beta = tensor<fp16, [1]>([0.5]))", "1, 1, 1, 8", each(func(v float64) float64 { return 2 * math.Log1p(math.Exp(v/2)) })},
+		{"gather_along_axis", "gather_along_axis(x = x, indices = tensor<int32, [1, 1, 1, 3]>([7, 0, -2]), axis = int32(-1))", "1, 1, 1, 3", []float64{7, -3.5, 1.5}},
+		{"gather_nd", "gather_nd(x = x, indices = tensor<int32, [2, 4]>([[0, 0, 0, 7], [0, 0, 0, 1]]))", "2", []float64{7, -2}},
+		{"fill_like", "fill_like(ref_tensor = x, value = fp16(1.5))", "1, 1, 1, 8", each(func(float64) float64 { return 1.5 })},
+		{"gelu by tanh", `gelu(x = x, mode = string("TANH_APPROXIMATION"))`, "1, 1, 1, 8", each(func(v float64) float64 {
+			return v / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(v+0.044715*v*v*v)))
+		})},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			text := fmt.Sprintf("program(1.3)\n{\n    func main<ios18>(tensor<fp16, [1, 1, 1, 8]> x) {\n        tensor<fp16, [%s]> y = %s[name = string(\"y\")];\n    } -> (y);\n}\n", tc.dims, tc.call)
+			before := ""
+			if strings.Contains(tc.call, "quantize_x") { // of at most 2
+				before = "tensor<int8, [1, 1, 1, 8]> quantize_x = quantize(input = four, output_dtype = string(\"int8\"), scale = fp16(0x1p-2));\n"
+				before = "tensor<fp16, [1, 1, 1, 8]> four = minimum(x = x, y = fp16(2));\n" + before
+			}
+			text := fmt.Sprintf("program(1.3)\n{\n    func main<ios18>(tensor<fp16, [1, 1, 1, 8]> x) {\n        %stensor<fp16, [%s]> y = %s[name = string(\"y\")];\n    } -> (y);\n}\n", before, tc.dims, tc.call)
 			n, err := network.ReadMIL([]byte(text), network.Options{})
 			if err != nil {
 				t.Fatal(err)

@@ -171,3 +171,24 @@ func TestShapesOfFile(t *testing.T) {
 		}
 	}
 }
+
+// An operation with an argument that no rule asks for is refused: it would have no effect.
+func TestUnknownArgumentsOfMIL(t *testing.T) {
+	for call, want := range map[string]string{
+		"relu(x = x, beta = fp16(2))":                                            `argument "beta" of relu is not supported`,
+		"softmax(x = x, axis = int32(1), temperature = fp16(2))":                 `argument "temperature" of softmax is not supported`,
+		"quantize(input = x, scale = fp16(2), output_dtype = string(\"int32\"))": `output_dtype is "int32"`,
+		"gelu(x = x, mode = string(\"ROUGH\"))":                                  `unknown mode "ROUGH"`,
+		"softmax(x = x, axis = int32(1))":                                        "",
+		"max_pool(x = x, kernel_sizes = tensor<int32, [2]>([2, 2]), strides = tensor<int32, [2]>([2, 2]), pad_type = string(\"valid\"), pad = tensor<int32, [4]>([0, 0, 0, 0]), ceil_mode = bool(false))": "",
+	} {
+		n, err := ReadMIL([]byte("program(1.3) { func main<ios18>(tensor<fp16, [1, 8, 4, 4]> x) { tensor<fp16, [1, 8, 4, 4]> y = "+call+"[name = string(\"y\")]; } -> (y); }"), Options{})
+		if err != nil {
+			t.Errorf("%s: %v", call, err)
+			continue
+		}
+		if got := n.Layers[0].Reason; !strings.Contains(got, want) || (want == "") != (got == "") {
+			t.Errorf("%s: reason %q; want %q", call, got, want)
+		}
+	}
+}

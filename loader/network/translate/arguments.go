@@ -18,12 +18,33 @@ type operation struct {
 	steps   int
 	missing string // a file that does not exist and holds elements of a packed argument
 	err     error
+	asked   map[string]bool // keys of the arguments that the operation's rule asked for
+}
+
+// arguments returns the values of the argument with the given key, and notes that it was asked for.
+func (x *operation) arguments(key string) []mil.Argument {
+	if x.asked == nil {
+		x.asked = map[string]bool{}
+	}
+	x.asked[key] = true
+	return x.Inputs[key]
+}
+
+// findUnread returns the key of an argument that no rule asked for, or "". Such an argument would not
+// have the effect that the program wants. The first in alphabetical order is returned.
+func (x *operation) findUnread() string {
+	for _, key := range slices.Sorted(maps.Keys(x.Inputs)) {
+		if !x.asked[key] && len(x.Inputs[key]) > 0 {
+			return key
+		}
+	}
+	return ""
 }
 
 // inputName returns the name of the value of an argument. For a constant without a name, it adds a
 // constant to the graph first. It returns "" if the argument is absent.
 func (x *operation) inputName(key string) string {
-	list := x.Inputs[key]
+	list := x.arguments(key)
 	if len(list) == 0 {
 		return ""
 	}
@@ -45,13 +66,13 @@ func (x *operation) argumentName(a mil.Argument) string {
 // inputNames returns the names of the values of an argument that is a tuple.
 func (x *operation) inputNames(key string) []string {
 	var names []string
-	for _, a := range x.Inputs[key] {
+	for _, a := range x.arguments(key) {
 		names = append(names, x.argumentName(a))
 	}
 	return names
 }
 
-func (x *operation) hasArgument(key string) bool { return len(x.Inputs[key]) > 0 }
+func (x *operation) hasArgument(key string) bool { return len(x.arguments(key)) > 0 }
 
 // constantTensor returns the constant argument with the given key. It returns nil if the argument
 // is absent, and records an error if it is not a constant.
@@ -107,7 +128,7 @@ func (x *operation) intArgument(key string, fallback int64) int64 {
 func (x *operation) boolArgument(key string) bool { return x.floatArgument(key, 0) != 0 }
 
 func (x *operation) textArgument(key, fallback string) string {
-	list := x.Inputs[key]
+	list := x.arguments(key)
 	if len(list) == 0 {
 		return fallback
 	}

@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -51,6 +52,27 @@ func emitGather(x *operation) {
 	in = x.emitIntermediateNode("Transpose", []string{in}, newIntsAttr("perm", there...))
 	y := x.emitIntermediateNode("GatherND", []string{in, at}, newIntAttr("batch_dims", batch))
 	x.emitNode("Transpose", []string{y}, newIntsAttr("perm", back...))
+}
+
+// newArgEmitter returns a function that emits a node which finds the index of an extreme element.
+func newArgEmitter(op string) func(x *operation) {
+	return func(x *operation) {
+		x.emitNode(op, []string{x.inputName("x")}, newIntAttr("axis", x.intArgument("axis", -1)), newIntAttr("keepdims", x.intArgument("keep_dims", 0)))
+	}
+}
+
+// emitTopK emits a node that finds the k largest or smallest elements along an axis, and their indices.
+func emitTopK(x *operation) {
+	if len(x.Outputs) != 2 || x.boolArgument("return_indices") != x.hasArgument("return_indices") || x.boolArgument("sort") != x.hasArgument("sort") {
+		x.err = errors.New("topk without indices or order is not supported")
+		return
+	}
+	x.textArgument("output_indices_dtype", "") // indices are integers of any width
+	largest := int64(1)
+	if x.boolArgument("ascending") {
+		largest = 0
+	}
+	x.emitNode("TopK", []string{x.inputName("x"), x.newIntsConstant(x.intArgument("k", 1))}, newIntAttr("axis", x.intArgument("axis", -1)), newIntAttr("largest", largest))
 }
 
 // emitCumSum emits a node that computes a cumulative sum along an axis.

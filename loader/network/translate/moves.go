@@ -51,6 +51,9 @@ func emitSplit(x *operation) {
 	if x.hasArgument("split_sizes") {
 		in = append(in, x.inputName("split_sizes"))
 	}
+	if n := x.intArgument("num_splits", int64(len(x.Outputs))); n != int64(len(x.Outputs)) {
+		x.err = fmt.Errorf("num_splits is %d, but there are %d results", n, len(x.Outputs))
+	}
 	x.emitNode("Split", in, newIntAttr("axis", x.intArgument("axis", 0)))
 }
 

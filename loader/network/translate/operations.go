@@ -91,6 +91,17 @@ func newEmitterTable() map[string]func(x *operation) {
 		"constexpr_affine_dequantize":  unpackAffineWeights, "constexpr_lut_to_dense": unpackPalette, "constexpr_sparse_to_dense": unpackSparseTensor,
 		"constexpr_cast": func(x *operation) { x.setResultTensor(x.constantTensor("source_val")) }, "constexpr_blockwise_shift_scale": unpackBlockwiseWeights,
 		"constexpr_lut_to_sparse": unpackSparsePalette, "constexpr_sparse_blockwise_shift_scale": unpackSparseBlocks,
+		"quantize": emitQuantize, "reduce_argmax": newArgEmitter("ArgMax"), "reduce_argmin": newArgEmitter("ArgMin"), "topk": emitTopK,
+		"gather_along_axis": func(x *operation) {
+			x.emitNode("GatherElements", []string{x.inputName("x"), x.inputName("indices")}, newIntAttr("axis", x.intArgument("axis", 0)))
+		},
+		"gather_nd": func(x *operation) {
+			x.emitNode("GatherND", []string{x.inputName("x"), x.inputName("indices")}, newIntAttr("batch_dims", x.intArgument("batch_dims", 0)))
+		},
+		"l2_pool": emitPool, "softplus_parametric": emitParametricSoftplus,
+		"fill_like": func(x *operation) {
+			x.emitNode("Expand", []string{x.newFloatConstant(x.floatArgument("value", 0)), x.emitIntermediateNode("Shape", []string{x.inputName("ref_tensor")})})
+		},
 		"dequantize": func(x *operation) {
 			in := []string{x.inputName("input"), x.inputName("scale")}
 			if x.hasArgument("zero_point") {
@@ -161,6 +172,7 @@ func (x *operation) newWindowAttrs(axes int) []attribute {
 			a = append(a, newIntsAttr(to, x.intsArgument(from)...))
 		}
 	}
+	x.arguments("pad") // it counts for the type custom only
 	switch kind := x.textArgument("pad_type", "valid"); kind {
 	case "valid":
 	case "custom":
@@ -303,6 +315,9 @@ func emitAttention(x *operation) {
 func emitPool(x *operation) {
 	op := "MaxPool"
 	var a []attribute
+	if x.Type == "l2_pool" {
+		op = "LpPool"
+	}
 	if x.Type == "avg_pool" {
 		op = "AveragePool"
 		a = append(a, newIntAttr("count_include_pad", int64(1-graph.Truth(x.boolArgument("exclude_padding_from_average")))))
@@ -429,12 +444,31 @@ func emitPReLU(x *operation) {
 	x.emitNode("PRelu", []string{x.inputName("x"), x.emitIntermediateNode("Reshape", []string{x.inputName("alpha"), x.newIntsConstant(shape...)})})
 }
 
-func emitGELU(x *operation) {
-	if x.textArgument("mode", "EXACT") == "SIGMOID_APPROXIMATION" {
-		x.emitNode("QuickGelu", []string{x.inputName("x")}, newFloatAttr("alpha", 1.702))
-		return
+// emitParametricSoftplus emits nodes that compute alpha*log(1 + exp(beta*x)), with one alpha and one beta for
+// each channel.
+func emitParametricSoftplus(x *operation) {
+	shape := []int64{-1}
+	for range x.declaredRank(x.inputName("x")) - 2 {
+		shape = append(shape, 1)
 	}
-	x.emitNode("Gelu", []string{x.inputName("x")})
+	perChannel := func(key string) string {
+		return x.emitIntermediateNode("Reshape", []string{x.inputName(key), x.newIntsConstant(shape...)})
+	}
+	y := x.emitIntermediateNode("Mul", []string{x.inputName("x"), perChannel("beta")})
+	x.emitNode("Mul", []string{x.emitIntermediateNode("Softplus", []string{y}), perChannel("alpha")})
+}
+
+func emitGELU(x *operation) {
+	switch mode := x.textArgument("mode", "EXACT"); mode {
+	case "SIGMOID_APPROXIMATION":
+		x.emitNode("QuickGelu", []string{x.inputName("x")}, newFloatAttr("alpha", 1.702))
+	case "TANH_APPROXIMATION":
+		x.emitNode("Gelu", []string{x.inputName("x")}, newTextAttr("approximate", "tanh"))
+	case "EXACT":
+		x.emitNode("Gelu", []string{x.inputName("x")})
+	default:
+		x.err = fmt.Errorf("unknown mode %q; want EXACT, TANH_APPROXIMATION or SIGMOID_APPROXIMATION", mode)
+	}
 }
 
 func emitLinearActivation(x *operation) {

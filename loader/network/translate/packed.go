@@ -284,6 +284,33 @@ func (x *operation) unpackMaskedElements(maskKey, dataKey, tableKey string, valu
 	}
 }
 
+// emitQuantize emits a node that divides by a scale, rounds to the nearest integer, half to even, and adds the
+// zero point. The type of the zero point is that of the result in ONNX, where MIL states it.
+func emitQuantize(x *operation) {
+	to := castTypes[x.textArgument("output_dtype", "")]
+	if to != onnx.Int8 && to != onnx.Uint8 {
+		x.err = fmt.Errorf("output_dtype is %q; want int8 or uint8", x.textArgument("output_dtype", ""))
+		return
+	}
+	scale := x.inputName("scale")
+	zero := x.inputName("zero_point")
+	switch {
+	case zero == "":
+		d := x.dims[scale]
+		n := mil.Type{Dims: d}.Elements()
+		if n < 0 || n > maxUnpackedElements(x) {
+			x.err = fmt.Errorf("scale has shape %v; want a known shape of at most %d elements", d, maxUnpackedElements(x))
+			return
+		}
+		zero = x.newConstant(to, d, make([]float64, n)...)
+	case x.elems[zero] != to:
+		x.err = fmt.Errorf("zero_point has type %v; want that of the result, %v", x.elems[zero], to)
+		return
+	}
+	a := []attribute{newIntAttr("axis", x.intArgument("axis", 0))}
+	x.emitNode("QuantizeLinear", []string{x.inputName("input"), scale, zero}, a...)
+}
+
 // maxUnpackedElements returns how many elements packed or missing constants of the operation may
 // expand to. The limit grows with the size of the model.
 func maxUnpackedElements(x *operation) int {

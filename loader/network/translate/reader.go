@@ -160,7 +160,11 @@ func (r *reader) translateOperation(op *mil.Operation) error {
 	}
 	if ok {
 		first, fixed := len(r.model.Nodes), x.err
-		if f(x); x.err == fixed {
+		f(x)
+		if key := x.findUnread(); key != "" && x.err == fixed {
+			x.err = fmt.Errorf("argument %q of %s is not supported", key, op.Type)
+		}
+		if x.err == fixed {
 			return nil
 		}
 		r.model.Nodes = r.model.Nodes[:first]
