@@ -90,13 +90,23 @@ func (m *Model) Procedures(ctx context.Context, o *engine.Options) ([]*loader.Pr
 	if err != nil {
 		return nil, err
 	}
+	if err := m.checkSingleProgram(low); err != nil {
+		return nil, err
+	}
+	return []*loader.Program{low.programs[0].Program}, nil
+}
+
+// checkSingleProgram returns an *[OptionError] unless one program has all layers of the model, so that a call
+// of the program is a call of the model. A layer that the engine cannot run, or that the host computes, is
+// in no program.
+func (m *Model) checkSingleProgram(low *loweredModel) error {
 	for i, why := range low.reasons {
 		if why != "" && m.net != nil {
-			return nil, &OptionError{Option: "Load", What: fmt.Sprintf("requires a single program; no program contains layer %s of %s: %s", m.net.Layers[i].Name, m.name, why)}
+			return &OptionError{Option: "Load", What: fmt.Sprintf("requires a single program; no program contains layer %s of %s: %s", m.net.Layers[i].Name, m.name, why)}
 		}
 	}
 	if n := len(low.programs); n != 1 {
-		return nil, &OptionError{Option: "Load", What: fmt.Sprintf("requires a single program; %s has %d", m.name, n)}
+		return &OptionError{Option: "Load", What: fmt.Sprintf("requires a single program; %s has %d", m.name, n)}
 	}
-	return []*loader.Program{low.programs[0].Program}, nil
+	return nil
 }

@@ -2,7 +2,6 @@ package anesim
 
 import (
 	"context"
-	"fmt"
 
 	"anesim/firmware/engine"
 	"anesim/loader"
@@ -68,16 +67,17 @@ func NewSession(o Options) (*Session, error) {
 
 // Load copies the program of m into the session's memory. It uses the addresses for which the
 // program was linked if they are free, and otherwise the lowest free ones above them. The error is
-// a *[NoMemoryError] if the program does not fit, an *[OptionError] if m has several programs, and a
-// *[StateError] if the session computes values and a state cannot stay in memory. States of a Core ML
-// model start at zero and are connected as by [engine.Loaded.Alias].
+// a *[NoMemoryError] if the program does not fit, an *[OptionError] if m has several programs or a layer
+// that no program contains (because the engine cannot run it, or the host computes it; see [Model.Run]),
+// and a *[StateError] if the session computes values and a state cannot stay in memory. States of a Core
+// ML model start at zero and are connected as by [engine.Loaded.Alias].
 func (s *Session) Load(ctx context.Context, m *Model) (*Loaded, error) {
 	low, err := m.lowerOrReuse(ctx, &s.options, !s.options.Values)
 	if err != nil {
 		return nil, err
 	}
-	if n := len(low.programs); n != 1 {
-		return nil, &OptionError{Option: "Load", What: fmt.Sprintf("requires a single program; %s has %d", m.name, n)}
+	if err := m.checkSingleProgram(low); err != nil {
+		return nil, err
 	}
 	l, err := s.Session.Load(low.programs[0].Program)
 	if err != nil {

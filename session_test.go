@@ -15,6 +15,7 @@ import (
 	"anesim/loader"
 	"anesim/loader/lower"
 	"anesim/loader/network"
+	"anesim/loader/network/onnx/onnxtest"
 	"anesim/vectors/material"
 )
 
@@ -377,5 +378,49 @@ func TestDecodeLoop(t *testing.T) {
 			}
 		}
 		inputs["keys"], inputs["values"], inputs["token"] = by["keys_next"], by["values_next"], by["next"]
+	}
+}
+
+// A session loads whole models only: a layer on the host before the program, after it, instead of it or
+// beside it, and a layer that nothing computes, are errors that name the layer. [anesim.Model.Run] computes
+// what the host can.
+func TestSessionLoadsWholeModels(t *testing.T) {
+	relu := func(in, out string) string { return "Relu " + in + " " + out }
+	for _, tc := range []struct {
+		name  string
+		nodes []string
+		layer string // refused; "" if the model is loaded
+	}{
+		{"all on the engine", []string{relu("x", "a"), relu("a", "y")}, ""},
+		{"the host first", []string{"Hardmax x a", relu("a", "y")}, "a"},
+		{"the host last", []string{relu("x", "a"), "Hardmax a y"}, "y"},
+		{"the host alone", []string{"Hardmax x y"}, "y"},
+		{"the host beside the engine", []string{relu("x", "a"), "Hardmax x y"}, "y"},
+		{"a layer that nothing computes", []string{relu("x", "a"), "Unheard a y"}, "y"},
+	} {
+		parts := []onnxtest.Message{onnxtest.Input("x", 1, 4, 2, 8)}
+		for _, text := range tc.nodes {
+			w := strings.Fields(text)
+			parts = append(parts, onnxtest.Node(w[0], w[2], w[1:2]))
+		}
+		n, err := network.ReadONNX(onnxtest.Model(append(parts, onnxtest.Output("y"))...), network.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range []anesim.Options{{}, {Values: true}} {
+			s, err := anesim.NewSession(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = s.Load(t.Context(), anesim.FromNetwork(n))
+			var refused *anesim.OptionError
+			if tc.layer == "" {
+				if err != nil {
+					t.Errorf("%s: %v", tc.name, err)
+				}
+			} else if !errors.As(err, &refused) || refused.Option != "Load" || !strings.Contains(err.Error(), "layer "+tc.layer+" of") {
+				t.Errorf("%s: %v; want an error that names layer %s", tc.name, err, tc.layer)
+			}
+		}
 	}
 }
