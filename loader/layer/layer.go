@@ -93,6 +93,11 @@ func (l *Layer) IsDepthwise() bool {
 	return l.Groups > 1 && l.Groups == l.In.C && l.Cout == l.In.C
 }
 
+// HasConstantProduct reports whether l is a matmul by constant weights.
+func (l *Layer) HasConstantProduct() bool {
+	return l.Op == Linear || l.Op == MatMul && l.Second == Constant
+}
+
 // TapRows returns the number of rows of taps in the window. In a dilated window, it is less than
 // Window.Kh, which includes the rows between taps.
 func (l *Layer) TapRows() int { return (l.Window.Kh-1)/max(1, l.Dilation) + 1 }

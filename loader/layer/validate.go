@@ -60,27 +60,66 @@ func (l *Layer) Validate() error {
 		return l.Errorf("factor %v is not a normal fp16 value", l.Factor.Float32())
 	}
 	for _, s := range [...]Shape{l.In, l.Out()} {
-		if err := s.Validate(); err != nil {
+		if err := s.ValidateSize(); err != nil {
+			return err
+		}
+	}
+	if l.canDivideRows() {
+		return nil
+	}
+	return l.ValidateExtents()
+}
+
+// ValidateExtents returns a [*LimitError] if the input or the result has more rows or columns than
+// one task can have. A layer may be valid nevertheless, because several tasks compute it. A slice may
+// be part of a larger tensor.
+func (l *Layer) ValidateExtents() error {
+	in := l.In
+	if l.Op == Slice {
+		in = l.Size
+	}
+	for _, s := range [...]Shape{in, l.Out()} {
+		if err := cmp.Or(CheckLimit("height", s.H, MaxExtent, split), CheckLimit("width", s.W, MaxExtent, split)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Validate returns a [*LimitError] if an axis of s, or the size in bytes of a tensor of shape s, is
-// larger than the engine's registers allow. Otherwise, it returns nil.
-func (s Shape) Validate() error {
-	const split = "split it into parts of at most %d and run them one after the other"
+// canDivideRows reports whether several tasks can compute the layer if it has too many rows or
+// columns for one.
+func (l *Layer) canDivideRows() bool {
+	switch l.Op {
+	case Convolution:
+		return l.Window == Valid(1, 1)
+	case MatMul, Linear:
+		return l.HasConstantProduct()
+	case ReduceSum, ReduceMean, ReduceMax, ReduceMin, Softmax:
+		return true
+	case LogicalNot:
+		return false
+	}
+	return l.Op.IsActivation() || l.Op.IsBinary()
+}
+
+const split = "split it into parts of at most %d and run them one after the other"
+
+// ValidateSize returns a [*LimitError] if the batch, the channels or the size in bytes of a tensor of
+// shape s are larger than the engine's registers allow. Otherwise, it returns nil.
+func (s Shape) ValidateSize() error {
 	if err := cmp.Or(
 		CheckLimit("batch", s.N, MaxGroups, split),
 		CheckLimit("channels", s.C, MaxChannels, split),
-		CheckLimit("height", s.H, MaxExtent, split),
-		CheckLimit("width", s.W, MaxExtent, split),
+		CheckLimit("height", s.H, MaxSurface, split),
+		CheckLimit("width", s.W, MaxSurface, split),
 	); err != nil {
 		return err
 	}
-	row := max(64, (s.W*ElementBytes+63)&^63)
-	return CheckLimit("bytes of a tensor", row*s.H*s.C*s.N, MaxSurface, split)
+	rows := s.H * s.C * s.N // less than 2^60
+	if err := CheckLimit("rows of a tensor", rows, MaxSurface/rowUnit, split); err != nil {
+		return err
+	}
+	return CheckLimit("bytes of a tensor", max(rowUnit, RoundUp(s.W*ElementBytes, rowUnit))*rows, MaxSurface, split)
 }
 
 func (l *Layer) validateWindow() error {

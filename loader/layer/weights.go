@@ -115,6 +115,46 @@ func (w *Weights) ReadRun(buf []float16.Float16, first, n int) []float16.Float16
 	return buf[:n]
 }
 
+// Terms returns the weights of matmul l for n of the terms of its sums, beginning with term first.
+func (w *Weights) Terms(l *Layer, first, n int) *Weights {
+	part := *w
+	k := l.In.W
+	switch {
+	case w.Filter == nil && w.Source != nil:
+		part.Source = terms{w.Source, k, first, n}
+		if l.Op == MatMul {
+			part.Source = terms{w.Source, k * l.Columns, first * l.Columns, n * l.Columns}
+		}
+	case w.Filter == nil:
+	case l.Op == MatMul:
+		part.Filter = w.Filter[first*l.Columns:][:n*l.Columns]
+	default:
+		part.Filter = make([]float16.Float16, 0, n*l.Columns)
+		for c := range l.Columns {
+			part.Filter = append(part.Filter, w.Filter[c*k+first:][:n]...)
+		}
+	}
+	return &part
+}
+
+// A terms is the source of n weights of each run of k weights of another source, beginning with the
+// one at index first.
+type terms struct {
+	of          Source
+	k, first, n int
+}
+
+func (t terms) Len() int { return t.of.Len() / t.k * t.n }
+
+func (t terms) Values(dst []float16.Float16, at int) {
+	for len(dst) > 0 {
+		run, skip := at/t.n, at%t.n
+		m := min(len(dst), t.n-skip)
+		t.of.Values(dst[:m], run*t.k+t.first+skip)
+		dst, at = dst[m:], at+m
+	}
+}
+
 // ValueAt returns values[i], or 0 if values is empty.
 func ValueAt(values []float16.Float16, i int) float16.Float16 {
 	if len(values) == 0 {

@@ -147,3 +147,94 @@ func TestTransposesInParts(t *testing.T) {
 		}
 	}
 }
+
+// Layers with more rows or columns than the 16,384 that one task can have give the values of their
+// definition.
+func TestMoreColumnsThanATask(t *testing.T) {
+	r := rand.New(rand.NewPCG(51, 6))
+	wide, high := layer.Shape{N: 1, C: 2, H: 3, W: 20001}, layer.Shape{N: 1, C: 2, H: 20001, W: 3}
+	var layers []layer.Layer
+	for _, s := range []layer.Shape{wide, high} {
+		layers = append(layers, layer.Unary(layer.ReLU, s), layer.Binary(layer.Add, s, s), layer.Binary(layer.Mul, s, layer.Shape{N: 1, C: 2, H: 1, W: 1}))
+		for _, op := range []layer.Op{layer.ReduceMean, layer.ReduceMax, layer.ReduceMin, layer.Softmax} {
+			for axes := layer.AxisC; axes <= layer.AxisC|layer.AxisH|layer.AxisW; axes++ {
+				layers = append(layers, layer.Reduction(op, s, axes))
+			}
+		}
+	}
+	for _, l := range layers {
+		w, err := weights.Complete(&list.Layer{Lower: l}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := map[string][]float16.Float16{"x": halves(r, l.In.Elements())}
+		var second tensor
+		if l.Op.IsBinary() {
+			in["z"] = halves(r, l.SecondShape.Elements())
+			second = tensor{l.SecondShape, floats(in["z"])}
+		}
+		var want []float64
+		switch {
+		case l.Op == layer.ReLU:
+			for _, v := range floats(in["x"]) {
+				want = append(want, max(v, 0))
+			}
+		case l.Op.IsBinary():
+			for i, v := range floats(in["x"]) {
+				if z := second.v[i*len(second.v)/l.In.Elements()]; l.Op == layer.Add {
+					want = append(want, v+z)
+				} else {
+					want = append(want, v*z)
+				}
+			}
+		default:
+			want = gathered(l, tensor{l.In, floats(in["x"])})
+		}
+		got, err := run(l, w, in)
+		if err == nil {
+			err = near(got, want, 0.01)
+		}
+		if err != nil {
+			t.Errorf("%v of %v, axes %#x: %v", l.Op, l.In, l.Axes, err)
+		}
+	}
+}
+
+// A product with more columns, or with longer sums, than the 16,384 of a task is near the one in
+// float64.
+func TestWideAndDeepProducts(t *testing.T) {
+	r := rand.New(rand.NewPCG(51, 7))
+	for _, tt := range []struct{ m, k, n int }{{1, 24, 70_001}, {3, 24, 20_001}, {200, 8, 17_000}, {1, 16_385, 3}, {5, 40_000, 2}, {130, 17_000, 2}, {3, 90_000, 2}} {
+		for _, op := range []layer.Op{layer.MatMul, layer.Linear} {
+			l := layer.Product(tt.m, tt.k, tt.n, layer.Constant)
+			l.Op, l.Bias = op, true
+			x, filter, bias := halves(r, tt.m*tt.k), halves(r, tt.k*tt.n), halves(r, tt.n)
+			w := layer.Weights{Filter: filter, Bias: bias}
+			got, err := run(l, w, map[string][]float16.Float16{"x": x})
+			if err != nil {
+				t.Errorf("%v: %v", tt, err)
+				continue
+			}
+			a, b, c := floats(x), floats(filter), floats(bias)
+			want := make([]float64, tt.m*tt.n)
+			for i := range want {
+				row, column := i/tt.n, i%tt.n
+				want[i] = c[column]
+				for k := range tt.k {
+					at := k*tt.n + column
+					if op == layer.Linear {
+						at = column*tt.k + k
+					}
+					want[i] += a[row*tt.k+k] * b[at]
+				}
+			}
+			tolerance := 0.002
+			if tt.k > layer.MaxChannels { // two sums, each rounded
+				tolerance = 0.06
+			}
+			if err := near(got, want, tolerance); err != nil {
+				t.Errorf("%v, %v: %v", op, tt, err)
+			}
+		}
+	}
+}

@@ -86,6 +86,11 @@ func lowerLayer(o *Output, j job) error {
 
 // lowerWhole appends the tasks of a job's layer by calling the function for its operation.
 func lowerWhole(o *Output, j job) error {
+	if !j.layer.HasConstantProduct() || j.layer.In.W > layer.MaxChannels {
+		if err := j.layer.ValidateExtents(); err != nil {
+			return err
+		}
+	}
 	if j.layer.NeedsActivationTask() {
 		return lowerWithActivation(o, j)
 	}

@@ -29,7 +29,7 @@ func lowerMatMul(o *Output, j job) error {
 	y := o.placePort(j, "y", loader.Output, place.Bar4, l.Out(), place.Surface(place.Bar4, l.Out()))
 	x := o.placePort(j, "x", loader.Input, place.Bar5, l.In, place.Surface(place.Bar5, l.In))
 	to, made := placeBeforeActivation(o, j, y, l.Out()), kernels{}
-	if rows.UsesBlocks(count, k, n) && o.Constants.Bytes == 0 && (!l.NeedsTable() || canFuseTable(j)) {
+	if rows.UsesBlocks(count, k, n) && x.Row == place.Matrix(x.Bar, count, k).Plane && o.Constants.Bytes == 0 && (!l.NeedsTable() || canFuseTable(j)) {
 		if tryLowerBlockMatMul(o, j, count, x, y) {
 			return nil
 		}
@@ -38,8 +38,7 @@ func lowerMatMul(o *Output, j job) error {
 		columns := o.held
 		for first := 0; first < count; first += part {
 			m := min(part, count-first)
-			src, dst := place.Matrix(x.Bar, m, k), place.Matrix(to.Bar, m, n)
-			src.Base, dst.Base = x.Base+first*x.Row, to.Base+first*to.Row
+			src, dst := rowsAsChannels(x, first, m), rowsAsChannels(to, first, m)
 			staged := place.Matrix(place.BarScratch, k, m)
 			staged.Row, staged.Base = staged.Plane, columns
 			o.Scratch = max(o.Scratch, layer.RoundUp(columns+staged.Depth, place.ScratchPage))
@@ -60,13 +59,19 @@ func lowerMatMul(o *Output, j job) error {
 	}
 	for first := 0; first < count; first += part {
 		m := min(part, count-first)
-		src, dst := place.Matrix(x.Bar, m, k), place.Matrix(to.Bar, m, n)
-		src.Base, dst.Base = x.Base+first*x.Row, to.Base+first*to.Row
+		src, dst := rowsAsChannels(x, first, m), rowsAsChannels(to, first, m)
 		if err := multiplyRows(o, j, made, m, k, n, src, dst); err != nil {
 			return err
 		}
 	}
 	return lowerActivation(o, j, l.Out(), to, y)
+}
+
+// rowsAsChannels returns the place of n rows of the matrices at m, from row first on. Each row is a
+// separate channel, and rows are as far apart as those of m.
+func rowsAsChannels(m place.Memory, first, n int) place.Memory {
+	depth := m.Row * n
+	return place.Memory{Bar: m.Bar, Base: m.Base + first*m.Row, Row: depth, Plane: m.Row, Depth: depth, Group: depth}
 }
 
 // maxColumnRows returns the largest number of rows that one task can transpose from memory to
@@ -91,12 +96,9 @@ func transposeToMemory(o *Output, m, k int, src, dst place.Memory) {
 // if the left side must be transposed first, and K*N/2^19 at 256 rows if not. It is inferred
 // that the transposed side goes through memory.
 func multiplyColumns(o *Output, j job, packed kernels, m, k, n int, src, dst place.Memory) error {
-	shares := []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: n}}
-	if m > task.PatchPixels {
-		var err error
-		if shares, err = splitColumns(j); err != nil {
-			return err
-		}
+	shares, err := splitColumns(j, m)
+	if err != nil {
+		return err
 	}
 	src.Row = src.Depth // one row with all channels
 	var kept *task.Tile
@@ -182,24 +184,29 @@ func multiplyRows(o *Output, j job, packed kernels, m, k, n int, src, dst place.
 	staged.Row, staged.Base = staged.Plane, o.held
 	o.Scratch = max(o.Scratch, o.held+staged.Depth)
 
-	prep := task.NewTranspose(before)
-	prep.LoadSource1(src, place.TransposeSource(m, k).Rebase(after.Row), false)
-	kept := prep.KeepDescribedResult(after, staged)
-	o.addTask(prep)
+	var kept *task.Tile
+	for first := 0; first < k; first += layer.MaxExtent {
+		part, to, described := before, after, staged
+		part.Width = min(layer.MaxExtent, k-first)
+		to.Base, described.Base = first*after.Channel, staged.Base+first*staged.Plane
+		prep := task.NewTranspose(part)
+		from := src
+		from.Base += first * layer.ElementBytes
+		prep.LoadSource1(from, place.TransposeSource(m, k).Rebase(after.Row), false)
+		kept = prep.KeepDescribedResult(to, described)
+		o.addTask(prep)
+	}
 
-	shares := []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: n}}
-	if m > task.PatchPixels {
-		var err error
-		if shares, err = splitColumns(j); err != nil {
-			return err
-		}
+	shares, err := splitColumns(j, m)
+	if err != nil {
+		return err
 	}
 	for i, s := range shares {
 		t := newMatMulTask(j, m, k, s)
 		if i == 0 {
-			t.ReadDescribedTile(kept, kept.At, staged)
+			t.ReadDescribedTile(kept, after, staged)
 		} else {
-			t.ReadTile(kept, kept.At)
+			t.ReadTile(kept, after)
 		}
 		attachKernel(o, packed, t, s, t.PlaneWidth(k), func(s coeff.Share, width int) *coeff.Kernel { return packColumns(o, j, s, width) })
 		at := dst
@@ -214,9 +221,17 @@ func multiplyRows(o *Output, j job, packed kernels, m, k, n int, src, dst place.
 // including its bias.
 func columnBytes(l *layer.Layer) int { return (l.In.W + coeff.BiasRows(l.Bias)) * layer.ElementBytes }
 
-// splitColumns divides the result columns of a matmul into shares whose weights, and table if there
-// is one, fit in an engine's memory.
-func splitColumns(j job) ([]coeff.Share, error) {
+// splitColumns divides the result columns of a matmul of m rows into shares. If the rows need several
+// patches, the weights of a share, and its table if there is one, fit in an engine's memory.
+// Otherwise all columns are one share, unless they are more than a task can have.
+func splitColumns(j job, m int) ([]coeff.Share, error) {
+	if m <= task.PatchPixels {
+		var shares []coeff.Share
+		for n := j.layer.Columns; n > 0; n -= layer.MaxChannels {
+			shares = append(shares, coeff.Share{Groups: 1, First: j.layer.Columns - n, Channels: min(n, layer.MaxChannels)})
+		}
+		return shares, nil
+	}
 	return coeff.SplitChannels(j.layer.Columns, columnBytes(j.layer), j.layer.LaneBytes()-len(fusedTable(j)))
 }
 

@@ -1,6 +1,8 @@
 package family
 
 import (
+	"github.com/x448/float16"
+
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower/place"
@@ -15,15 +17,15 @@ import (
 func lowerInParts(o *Output, before Output, j job, refusal error) error {
 	l := j.layer
 	axis, half, ok := chooseDivision(l)
-	stepwise := !ok && l.Op >= layer.ReduceSum && l.Op <= layer.ReduceMin && l.Axes&(l.Axes-1) != 0
-	if !ok && !stepwise {
+	combine := lowerHalvesOf(l)
+	if !ok && combine == nil {
 		return refusal
 	}
 	o.Constants.Cut(before.Constants.Bytes)
 	before.Constants = o.Constants
 	*o = before
-	if stepwise {
-		return lowerReductionInSteps(o, j)
+	if !ok {
+		return combine(o, j)
 	}
 
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.Out())
@@ -62,6 +64,79 @@ func lowerInParts(o *Output, before Output, j job, refusal error) error {
 	return nil
 }
 
+// lowerHalvesOf returns the function that lowers layer l as smaller layers whose results it combines,
+// or nil if there is none.
+func lowerHalvesOf(l *layer.Layer) func(o *Output, j job) error {
+	several := l.Axes&(l.Axes-1) != 0
+	switch {
+	case l.HasConstantProduct() && l.In.W > layer.MaxChannels && !l.TransposeX && !l.TransposeY:
+		return lowerProductOfHalves
+	case l.Op >= layer.ReduceSum && l.Op <= layer.ReduceMin && several:
+		return lowerReductionInSteps
+	case l.In.Elements() < 2*leastPart:
+		return nil
+	case l.Op >= layer.ReduceSum && l.Op <= layer.ReduceMin:
+		return lowerReductionOfHalves
+	case l.Op == layer.Softmax:
+		return lowerSoftmaxAxes
+	}
+	return nil
+}
+
+// lowerProductOfHalves appends the tasks of a matmul whose sums are too long for a task: two matmuls
+// with half of the terms each, and the sum of their results.
+func lowerProductOfHalves(o *Output, j job) error {
+	l, w := j.layer, j.weights
+	y := o.placePort(j, "y", loader.Output, place.Bar4, l.Out(), place.Surface(place.Bar4, l.Out()))
+	x := o.placePort(j, "x", loader.Input, place.Bar5, l.In, place.Surface(place.Bar5, l.In))
+	half := layer.RoundUp((l.In.W+1)/2, 64/layer.ElementBytes)
+	var list []sublayer
+	var sums [2]place.Memory
+	for i, p := range [...]struct{ first, n int }{{0, half}, {half, l.In.W - half}} {
+		part, terms := *l, w.Terms(l, p.first, p.n)
+		part.In.W, part.Activation = p.n, 0
+		if i > 0 {
+			part.Bias, terms.Bias = false, nil
+		}
+		sums[i] = o.allocateTensor(l.Out())
+		list = append(list, sublayer{part, terms, ports{"x": advance(x, layer.AxisW, p.first), "y": sums[i]}})
+	}
+	sum := layer.Binary(layer.Add, l.Out(), l.Out())
+	sum.Activation, sum.Epsilon, sum.Alpha, sum.Low, sum.High = l.Activation, l.Epsilon, l.Alpha, l.Low, l.High
+	return lowerSublayers(o, l, append(list, sublayer{
+		sum, &layer.Weights{Table: w.Table, Tables: w.Tables}, ports{"x": sums[0], "z": sums[1], "y": y},
+	})...)
+}
+
+// lowerReductionOfHalves appends the tasks that reduce each half of the one axis that l reduces, and
+// combine the results.
+func lowerReductionOfHalves(o *Output, j job) error {
+	l := j.layer
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.Out())
+	n := extentAlong(l.In, l.Axes)
+	half := layer.RoundUp((n+1)/2, 64/layer.ElementBytes)
+	if half >= n {
+		return l.Unsupportedf("cannot divide %d elements", n)
+	}
+	var list []sublayer
+	var results [2]place.Memory
+	for i, p := range [...]struct{ first, n int }{{0, half}, {half, n - half}} {
+		part := *l
+		setExtent(&part.In, l.Axes, p.n)
+		results[i] = o.allocateTensor(l.Out())
+		list = append(list, sublayer{part, j.weights, ports{"x": advance(x, l.Axes, p.first), "y": results[i]}})
+		if l.Op == layer.ReduceMean { // the mean of all is the sum of the means, each times its share
+			share := layer.Layer{Op: layer.Mul, In: l.Out(), Second: layer.Scalar}
+			factor := float16.Fromfloat32(float32(p.n) / float32(n))
+			list = append(list, sublayer{share, &layer.Weights{Second: []float16.Float16{factor}}, ports{"x": results[i], "y": results[i]}})
+		}
+	}
+	op := map[layer.Op]layer.Op{layer.ReduceSum: layer.Add, layer.ReduceMean: layer.Add, layer.ReduceMax: layer.Max, layer.ReduceMin: layer.Min}[l.Op]
+	return lowerSublayers(o, l, append(list, sublayer{
+		layer.Binary(op, l.Out(), l.Out()), &layer.Weights{}, ports{"x": results[0], "z": results[1], "y": y},
+	})...)
+}
+
 // leastPart is the number of elements of the smallest part that lowerInParts makes. It bounds the
 // number of tasks where L2 is too small for any part.
 const leastPart = 1 << 12
@@ -85,6 +160,11 @@ func chooseDivision(l *layer.Layer) (axis layer.Axes, half int, ok bool) {
 	}
 	if l.In.Elements() < 2*leastPart {
 		return 0, 0, false
+	}
+	if l.In.W > layer.MaxExtent { // dividing another axis would not help
+		whole |= layer.AxisC | layer.AxisH
+	} else if l.In.H > layer.MaxExtent {
+		whole |= layer.AxisC | layer.AxisW
 	}
 	const unit = 64 / layer.ElementBytes
 	for _, a := range [...]layer.Axes{layer.AxisC, layer.AxisH, layer.AxisW} {

@@ -250,7 +250,7 @@ func (j *joiner) addInputs() error {
 	n := j.net
 	for i := range n.Inputs {
 		in := &n.Inputs[i]
-		if err := in.Shape.Validate(); err != nil {
+		if err := in.Shape.ValidateSize(); err != nil {
 			return err
 		}
 		if in.Values != nil && len(in.Values) != in.Shape.Elements() {

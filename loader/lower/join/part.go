@@ -53,8 +53,7 @@ func NewPart(l layer.Layer, w layer.Weights) (*Part, error) {
 // lowerLayer fills q with the tasks of layer l. For a matmul with constants it computes only the
 // size of the weights; packWeights adds their bytes later.
 func (q *Part) lowerLayer(l layer.Layer, w layer.Weights) error {
-	matmul := l.Op == layer.Linear || l.Op == layer.MatMul && l.Second == layer.Constant
-	q.sizesOnly = matmul && !w.SizesOnly
+	q.sizesOnly = l.HasConstantProduct() && !w.SizesOnly
 	return q.compileLayer(l, w)
 }
 

@@ -89,8 +89,8 @@ func TestLayerErrors(t *testing.T) {
 		{"conv cin=4 cout=4 pad=full", exitUsage, `conv: pad: invalid value "full"; want same, valid, one number, or top,bottom,left,right`},
 		{"softmax c=4 axis=n", exitUsage, `softmax: axis: invalid value "n"; want distinct axes from c, h and w`},
 		{"conv cin=4 cout=4 k=3", exitFailed, "conv: window of 3x3 taps is larger than the padded input of 1x1"},
-		{"conv cin=4 h=20000 cout=4", exitFailed, "conv: height: found 20000; want at most 16384; split it"},
-		{"relu w=20000", exitFailed, "relu: width: found 20000; want at most 16384; split it"},
+		{"conv cin=4 h=20000 w=3 cout=4 k=3", exitFailed, "conv: height: found 20000; want at most 16384; split it"},
+		{"transpose w=20000", exitFailed, "transpose: width: found 20000; want at most 16384; split it"},
 		{"relu c=4 --in weights=x.npy --seed x", exitUsage, "invalid argument"},
 	} {
 		_, errs, code := invoke(append([]string{"layer"}, strings.Fields(tc.line)...)...)

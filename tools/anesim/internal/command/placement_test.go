@@ -13,7 +13,7 @@ import (
 // elsewhere with the reason, dear transfers keep it in one piece, and parts add up.
 func TestModelPlacement(t *testing.T) {
 	net := writeFile(t, "net.yaml", []byte("inputs: {x: {c: 64, h: 28, w: 28}, y: {w: 20000}}\nlayers:\n"+
-		"- {name: a, op: conv, cout: 64, k: 3, pad: 1, from: x}\n- {name: b, op: relu, from: y}\n- {name: c, op: conv, cout: 64, k: 3, pad: 1, from: a}\n"))
+		"- {name: a, op: conv, cout: 64, k: 3, pad: 1, from: x}\n- {name: b, op: layernorm, axis: w, from: y}\n- {name: c, op: conv, cout: 64, k: 3, pad: 1, from: a}\n"))
 	for compute, want := range map[string]string{"all": "engine gpu cpu", "engine": "engine cpu", "cpu": "cpu"} {
 		p := model(t, net, "--compute", compute).Placement
 		if p == nil || len(p.Operations) != 3 || p.Compute != compute {

@@ -63,7 +63,7 @@ func TestSweepRegistersOfAProgram(t *testing.T) {
 
 // Points that are refused are rows with the reason.
 func TestSweepRefusals(t *testing.T) {
-	rows := sweepRows(t, "relu", "w=16,20000", "--set", "Common.TileCfg.TileHeight=1")
+	rows := sweepRows(t, "transpose", "w=16,20000", "--set", "Common.TileCfg.TileHeight=1")
 	last := len(rows[0]) - 2
 	if rows[1][last] != "" || !strings.Contains(rows[2][last], "width: found 20000; want at most 16384") || rows[2][4] != "" {
 		t.Errorf("%q", rows)
