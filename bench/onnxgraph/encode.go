@@ -17,7 +17,7 @@ import (
 
 // irVersions maps the version of an operator set to the version of the file format that
 // introduced it.
-var irVersions = map[int]int{9: 4, 10: 5, 11: 6, 12: 7, 13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10, 22: 10}
+var irVersions = map[int]int{9: 4, 10: 5, 11: 6, 12: 7, 13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10, 22: 10, 23: 11, 24: 12}
 
 // Encode returns g as an ONNX file. The same graph always has the same bytes.
 func (g *Graph) Encode() []byte {

@@ -23,7 +23,7 @@ type attentionArgs struct {
 	masks        []*Tensor
 	sink         *Tensor // a score for no key of each head, or nil
 	causal       bool
-	window       int // keys before its own that a query of a causal attention sees; 0 for all
+	window       int // the number of keys up to its own that a query of a causal attention sees; 0 for all
 	scale        float64
 	softcap      float64 // unless 0, a score s becomes softcap * tanh(s/softcap)
 }
@@ -106,7 +106,7 @@ func (a attentionArgs) computeWeights(c *call, keys *Tensor, past int) (*Tensor,
 	rows, columns := s.Dims[2], s.Dims[3]
 	for i := range s.Data {
 		last := i/columns%rows + past
-		if at := i % columns; a.causal && (at > last || a.window > 0 && at < last-a.window) {
+		if at := i % columns; a.causal && (at > last || a.window > 0 && at <= last-a.window) {
 			s.Data[i] = math.Inf(-1)
 		}
 	}

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"errors"
 	"fmt"
 
 	"anesim/loader/network/graph"
@@ -38,10 +39,11 @@ func detachNode(n *graph.Node) *graph.Node {
 }
 
 // newHostStage returns a stage in which the host computes the node, or nil if the host has no
-// function for the operator. l is the layer that the stage replaces.
-func (n *nodeReader) newHostStage(l *list.Layer) *list.Stage {
+// function for the operator. It returns an error if that function ignores something of the node. l
+// is the layer that the stage replaces.
+func (n *nodeReader) newHostStage(l *list.Layer) (*list.Stage, error) {
 	if !settle.CanHost(n.node) {
-		return nil
+		return nil, nil
 	}
 	s, h := &list.Stage{}, &hostedNode{name: n.Label, node: detachNode(n.Node), most: n.Results}
 	for i, r := range n.Results {
@@ -60,12 +62,12 @@ func (n *nodeReader) newHostStage(l *list.Layer) *list.Stage {
 		case c != nil:
 			kept, err := c.Detach()
 			if err != nil {
-				return nil
+				return nil, nil
 			}
 			h.node.In[i].Const = kept
 		default:
 			if _, ok := n.Shape(v.Name); !ok {
-				return nil
+				return nil, nil
 			}
 			in.index = len(l.Inputs)
 			l.Inputs = append(l.Inputs, v.Name)
@@ -79,8 +81,43 @@ func (n *nodeReader) newHostStage(l *list.Layer) *list.Stage {
 	if ops.Of(n.Op).Has(ops.Picks) { // reads as much of its table as it writes
 		addTensorTraffic(s, graph.Elements(n.Results[0].Dims), n.Results[0].Type)
 	}
+	if err := h.checkReads(s.Inputs); err != nil {
+		return nil, err
+	}
 	s.Run = h.Run
-	return s
+	return s, nil
+}
+
+// maxTrial is the largest number of elements of the operands and results of a node that is tried
+// while the file is read. Some functions compare all pairs.
+const maxTrial = 1 << 13
+
+// checkReads returns an *[graph.UnreadError] if the function of the host ignores an input or an
+// attribute of the node. It computes a small node from zeros of the given shapes, because only a
+// call shows the reads of the function. A larger node is refused when a run computes it.
+func (s *hostedNode) checkReads(shapes [][]int) error {
+	room := maxTrial
+	for _, v := range s.node.In {
+		room -= graph.Elements(v.Dims)
+	}
+	var in []list.Array
+	for _, d := range shapes {
+		if room < 0 {
+			return nil
+		}
+		in = append(in, list.Array{Dims: d, Numbers: make([]float64, graph.Elements(d))})
+	}
+	for _, r := range s.most {
+		room -= graph.Elements(r.Dims)
+	}
+	if room < 0 {
+		return nil
+	}
+	var unread *graph.UnreadError
+	if _, err := s.computeResults(in); errors.As(err, &unread) {
+		return unread
+	}
+	return nil
 }
 
 // addTensorTraffic adds a tensor with the given number of elements of type elem to the amounts of

@@ -308,7 +308,11 @@ func (n *nodeReader) refuseNode(why error) {
 			shape = &s
 		}
 	}
-	l.Host = n.newHostStage(&l)
+	stage, err := n.newHostStage(&l)
+	if err != nil {
+		why = err
+	}
+	l.Host = stage
 	n.Missing(l, shape, why.Error())
 	for _, out := range n.Out {
 		n.Net.Layers[len(n.Net.Layers)-1].AddOutput(out.Name)
@@ -363,6 +367,10 @@ func (n *nodeReader) readByKind() error {
 // cannot become layers, it makes layers of the node itself.
 func (n *nodeReader) makeLayers() error {
 	whole := n.node.Unstated
+	var unread *graph.UnreadError
+	if errors.As(whole, &unread) {
+		return whole // layers of the node itself would ignore it too
+	}
 	if n.node.Body != nil {
 		if whole = n.readExpansion(); whole == nil || n.node.Only {
 			return whole

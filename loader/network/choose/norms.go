@@ -441,7 +441,7 @@ func addBatchNormLayers(n *Chooser, x Operand) (Operand, error) {
 		n.Ignore("is_test")
 	}
 	if n.Int("training_mode", 0) != 0 || n.Opset < 7 && n.Int("is_test", 0) == 0 && len(n.Out) > 1 {
-		return Operand{}, errors.New("training mode is not supported")
+		return Operand{}, errors.New("training_mode is not supported")
 	}
 	var v [4][]float64 // scale, bias, mean, variance
 	channels, absent := x.Dims[1], false

@@ -135,9 +135,10 @@ func inferCast(n *graph.Node) ([]graph.Result, error) {
 	r, err := inferSameShape(n)
 	n.Ignore("saturate", "round_mode") // of 8-bit floats, which no tensor has
 	if err == nil {
-		r[0].Type = n.Input(1).Type
 		if n.Op == "Cast" {
 			r[0].Type = graph.Type(n.Int("to", 0))
+		} else {
+			r[0].Type = n.Input(1).Type
 		}
 	}
 	return r, err
@@ -147,7 +148,9 @@ func inferCast(n *graph.Node) ([]graph.Result, error) {
 // not a known constant.
 func CheckInference(n *graph.Node) error {
 	n.Ignore("ratio", "seed")
-	n.Input(1) // the ratio, which only training uses
+	if n.Opset >= 12 {
+		n.Input(1) // the ratio, which only training uses
+	}
 	if n.Opset < 7 {
 		n.Ignore("is_test")
 	}
@@ -160,7 +163,7 @@ func CheckInference(n *graph.Node) error {
 	}
 	v, err := c.Scalar()
 	if err == nil && v != 0 {
-		err = errors.New("training mode is not supported")
+		err = errors.New("training_mode is not supported")
 	}
 	return err
 }

@@ -132,7 +132,7 @@ func Scales(n *graph.Node, d []int) (scales []float64, out []int, err error) {
 			axes = append(axes, i)
 		}
 	}
-	whole := slices.Repeat([]float64{1}, len(d))
+	whole, policy := slices.Repeat([]float64{1}, len(d)), n.Text("keep_aspect_ratio_policy", "stretch")
 	out = slices.Clone(d)
 	if scales == nil {
 		list, ok, err := n.List("", sizes)
@@ -150,7 +150,7 @@ func Scales(n *graph.Node, d []int) (scales []float64, out []int, err error) {
 			}
 			ratios = append(ratios, float64(list[i])/float64(max(1, d[axes[i]])))
 		}
-		common, policy := 0.0, n.Text("keep_aspect_ratio_policy", "stretch")
+		common := 0.0
 		switch {
 		case policy == "stretch" || len(axes) == 0:
 		case policy == "not_larger":

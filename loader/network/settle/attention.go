@@ -26,7 +26,7 @@ type attentionArgs struct {
 	mask         *graph.Value // added to the scores, or nil
 	sink         *graph.Value // scores of no key, of shape [batch][heads][length][1], or nil
 	causal       bool
-	window       int // keys before its own that a query of a causal attention sees, or -1 for all
+	window       int // the number of keys up to its own that a query of a causal attention sees; all unless positive
 	scale        float64
 	softcap      float64
 	groups       int // heads of q for each head of k
@@ -135,7 +135,7 @@ func prependPastKeys(e *expansion, a *attentionArgs) (err error) {
 
 // newCausalMask returns a constant of shape [1][1][rows][columns] to be added to attention scores.
 // Row i is 0 in columns up to i+past, which query i may attend to, and maskedScore in later
-// columns, and in those more than window before i+past, unless window is negative.
+// columns. If window is positive, only the last window of the columns up to i+past are 0.
 func newCausalMask(e *expansion, rows, columns, past, window int) (*graph.Value, error) {
 	if err := e.budget.Spend(2 * graph.NumberBytes * rows * columns); err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func newCausalMask(e *expansion, rows, columns, past, window int) (*graph.Value,
 	v := make([]float64, rows*columns)
 	for i := range v {
 		last := i/columns + past
-		if at := i % columns; at > last || window >= 0 && at < last-window {
+		if at := i % columns; at > last || window > 0 && at <= last-window {
 			v[i] = maskedScore
 		}
 	}
@@ -285,7 +285,7 @@ func expandProjectedAttention(e *expansion) error {
 			return err
 		}
 	}
-	a := attentionArgs{q: parts[0], k: parts[1], v: parts[2], causal: e.Int("unidirectional", 0) != 0, window: -1, scale: e.readScoreScale(sizes[0] / n), mask: e.inputTensor(5)}
+	a := attentionArgs{q: parts[0], k: parts[1], v: parts[2], causal: e.Int("unidirectional", 0) != 0, scale: e.readScoreScale(sizes[0] / n), mask: e.inputTensor(5)}
 	if e.inputTensor(4).Given() || e.outputTensor(1).Given() {
 		return errors.New(`input "past" and output "present" are not supported`)
 	}
@@ -360,7 +360,7 @@ func expandMultiHeadAttention(e *expansion) error {
 	q := in[0].Dims
 	a := attentionArgs{
 		q: in[0], k: in[1], v: in[2], pastK: e.inputTensor(6), pastV: e.inputTensor(7), presentK: e.outputTensor(1), presentV: e.outputTensor(2),
-		mask: e.inputTensor(5), causal: e.Int("unidirectional", 0) != 0, window: -1, scale: e.readScoreScale(q[3]),
+		mask: e.inputTensor(5), causal: e.Int("unidirectional", 0) != 0, scale: e.readScoreScale(q[3]),
 	}
 	columns := in[1].Dims[2]
 	if p := a.pastK.Dims; len(p) == 4 {
@@ -596,7 +596,7 @@ func expandONNXAttention(e *expansion) error {
 	}
 	a := attentionArgs{
 		q: in[0], k: in[1], v: in[2], pastK: e.inputTensor(4), pastV: e.inputTensor(5), presentK: e.outputTensor(1), presentV: e.outputTensor(2),
-		causal: e.Int("is_causal", 0) != 0, window: -1, scale: e.readScoreScale(q[3]), groups: q[1] / k[1], softcap: float64(e.Float("softcap", 0)),
+		causal: e.Int("is_causal", 0) != 0, scale: e.readScoreScale(q[3]), groups: q[1] / k[1], softcap: float64(e.Float("softcap", 0)),
 	}
 	e.Ignore("qk_matmul_output_mode", "softmax_precision") // of an output that is refused, and of a softmax in more than fp16
 	if m := e.inputTensor(3); m.Given() {

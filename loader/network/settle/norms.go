@@ -11,9 +11,9 @@ import (
 // if that is read.
 func newSkipNormExpander(op string) func(e *expansion) error {
 	return func(e *expansion) error {
-		gamma, beta, bias := e.inputTensor(2), e.inputTensor(3), e.inputTensor(4)
-		if op != "LayerNormalization" {
-			beta, bias = nil, e.inputTensor(3)
+		gamma, beta, bias := e.inputTensor(2), (*graph.Value)(nil), e.inputTensor(3)
+		if op == "LayerNormalization" {
+			beta, bias = bias, e.inputTensor(4)
 		}
 		var name *graph.Value
 		if !bias.Given() {

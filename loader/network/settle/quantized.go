@@ -135,6 +135,7 @@ func (e *expansion) emitDequantization(out, x *graph.Value, s quantization) (*gr
 }
 
 func expandQuantizeLinear(e *expansion) error {
+	e.Ignore("saturate", "precision") // see the rule for shapes in package ops
 	s, err := e.inputQuantization(0)
 	if err != nil {
 		return err
@@ -146,6 +147,7 @@ func expandQuantizeLinear(e *expansion) error {
 }
 
 func expandDequantizeLinear(e *expansion) error {
+	e.Accept("output_dtype", int64(graph.Float))
 	s, err := e.inputQuantization(0)
 	if err != nil {
 		return err

@@ -14,6 +14,10 @@ func expandRotaryEmbedding(e *expansion) error {
 	if e.Domain != "com.microsoft" {
 		cos, sin, places = e.inputTensor(1), e.inputTensor(2), e.inputTensor(3)
 	}
+	e.Accept("is_packed_batching", 0)
+	if by := e.Float("scale", 1); by != 1 {
+		return fmt.Errorf("scale %g is not supported", by)
+	}
 	d := x.Dims
 	joined := len(d) == 3
 	var err error

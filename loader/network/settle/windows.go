@@ -275,7 +275,7 @@ func expandBatchNormalization(e *expansion) error {
 	case len(e.In) < 5:
 		return fmt.Errorf("node has %d inputs; want at least 5", len(e.In))
 	case e.Int("training_mode", 0) != 0:
-		return errors.New("training mode is not supported")
+		return errors.New("training_mode is not supported")
 	case len(e.Out) > 1 && slices.ContainsFunc(e.Out[1:], (*graph.Value).Given):
 		return errors.New("training outputs are not supported")
 	}
