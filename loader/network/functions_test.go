@@ -175,8 +175,8 @@ func TestShapesOfFile(t *testing.T) {
 // An operation with an argument that no rule asks for is refused: it would have no effect.
 func TestUnknownArgumentsOfMIL(t *testing.T) {
 	for call, want := range map[string]string{
-		"relu(x = x, beta = fp16(2))":                                            `argument "beta" of relu is not supported`,
-		"softmax(x = x, axis = int32(1), temperature = fp16(2))":                 `argument "temperature" of softmax is not supported`,
+		"relu(x = x, beta = fp16(2))":                                            `argument "beta" of operation relu is not modelled`,
+		"softmax(x = x, axis = int32(1), temperature = fp16(2))":                 `argument "temperature" of operation softmax is not modelled`,
 		"quantize(input = x, scale = fp16(2), output_dtype = string(\"int32\"))": `output_dtype is "int32"`,
 		"gelu(x = x, mode = string(\"ROUGH\"))":                                  `unknown mode "ROUGH"`,
 		"softmax(x = x, axis = int32(1))":                                        "",

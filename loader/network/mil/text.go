@@ -228,6 +228,9 @@ func (s *parser) parseOperation() Operation {
 		}
 		key := s.parseName()
 		s.expectMark("=")
+		if _, twice := op.Inputs[key]; twice {
+			s.recordError("argument %q is given twice", key)
+		}
 		op.Inputs[key] = s.parseValues()
 		if !s.acceptMark(",") && s.token != ")" {
 			s.recordError(`unexpected %q after argument; want "," or ")"`, s.token)
@@ -247,9 +250,10 @@ func (s *parser) parseAttributes() map[string]Value {
 		key := s.parseName()
 		s.expectMark("=")
 		s.flexible = s.function != nil && key == "FlexibleShapeInformation"
-		if a := s.parseArgument(); a.Name == "" {
-			m[key] = a.Value
+		if _, twice := m[key]; twice {
+			s.recordError("attribute %q is given twice", key)
 		}
+		m[key] = s.parseArgument().Value // of a name, nothing: whoever reads the attribute finds no elements
 		if !s.acceptMark(",") && s.token != "]" {
 			s.recordError(`unexpected %q after attribute; want "," or "]"`, s.token)
 		}
@@ -361,6 +365,7 @@ func (s *parser) parseLiteral(t Type) Value {
 	case s.token == "BLOBFILE" && !s.quoted:
 		s.nextToken()
 		s.expectMark("(")
+		placed := false
 		for !s.acceptMark(")") {
 			key := s.parseName()
 			s.expectMark("=")
@@ -369,7 +374,9 @@ func (s *parser) parseLiteral(t Type) Value {
 			case key == "path" && len(a.Value.Strings) == 1:
 				v.File = a.Value.Strings[0]
 			case key == "offset" && len(a.Value.Data) == 8:
-				v.Offset = binary.LittleEndian.Uint64(a.Value.Data)
+				v.Offset, placed = binary.LittleEndian.Uint64(a.Value.Data), true
+			default:
+				s.recordError("unexpected %q in BLOBFILE; want a string path and a uint64 offset", key)
 			}
 			if !s.acceptMark(",") && s.token != ")" {
 				s.recordError(`unexpected %q in BLOBFILE; want "," or ")"`, s.token)
@@ -377,6 +384,9 @@ func (s *parser) parseLiteral(t Type) Value {
 		}
 		if v.File == "" {
 			s.recordError(`BLOBFILE has no "path"`)
+		}
+		if !placed {
+			s.recordError(`BLOBFILE has no "offset"`)
 		}
 	case t.Kind != Tensor && s.flexible:
 		s.flexible = false

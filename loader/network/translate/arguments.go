@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,37 +19,66 @@ type operation struct {
 	steps   int
 	missing string // a file that does not exist and holds elements of a packed argument
 	err     error
-	asked   map[string]bool // keys of the arguments that the operation's rule asked for
+	read    map[string]bool // arguments and attributes that the conversion asked for
 }
 
-// arguments returns the values of the argument with the given key, and notes that it was asked for.
-func (x *operation) arguments(key string) []mil.Argument {
-	if x.asked == nil {
-		x.asked = map[string]bool{}
+// checkReads records an error for the first argument or attribute of the operation that its
+// conversion did not ask for, because the program may mean something else by it. The attribute name
+// says nothing about the computation.
+func (x *operation) checkReads() {
+	if x.err != nil {
+		return
 	}
-	x.asked[key] = true
+	for _, key := range slices.Sorted(maps.Keys(x.Inputs)) {
+		if !x.read[key] {
+			x.err = fmt.Errorf("argument %q of operation %s is not modelled", key, x.Type)
+			return
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(x.Attributes)) {
+		if !x.read[key] && key != "name" {
+			x.err = fmt.Errorf("attribute %q of operation %s is not modelled", key, x.Type)
+			return
+		}
+	}
+}
+
+// arguments returns the values of an argument, which may be a tuple.
+func (x *operation) arguments(key string) []mil.Argument {
+	x.read[key] = true
 	return x.Inputs[key]
 }
 
-// findUnread returns the key of an argument that no rule asked for, or "". Such an argument would not
-// have the effect that the program wants. The first in alphabetical order is returned.
-func (x *operation) findUnread() string {
-	for _, key := range slices.Sorted(maps.Keys(x.Inputs)) {
-		if !x.asked[key] && len(x.Inputs[key]) > 0 {
-			return key
-		}
+// argument returns the value of an argument. It records an error if there are several. The second
+// result is false if the argument is absent.
+func (x *operation) argument(key string) (mil.Argument, bool) {
+	list := x.arguments(key)
+	if len(list) > 1 && x.err == nil {
+		x.err = fmt.Errorf("argument %q has %d values; want 1", key, len(list))
 	}
-	return ""
+	if len(list) == 0 {
+		return mil.Argument{}, false
+	}
+	return list[0], true
+}
+
+// attributeValue returns the attribute with the given key, which is a constant.
+func (x *operation) attributeValue(key string) (mil.Value, bool) {
+	v, ok := x.Attributes[key]
+	if ok {
+		x.read[key] = true
+	}
+	return v, ok
 }
 
 // inputName returns the name of the value of an argument. For a constant without a name, it adds a
 // constant to the graph first. It returns "" if the argument is absent.
 func (x *operation) inputName(key string) string {
-	list := x.arguments(key)
-	if len(list) == 0 {
+	a, ok := x.argument(key)
+	if !ok {
 		return ""
 	}
-	return x.argumentName(list[0])
+	return x.argumentName(a)
 }
 
 func (x *operation) argumentName(a mil.Argument) string {
@@ -111,11 +141,15 @@ func (x *operation) intsArgument(key string) []int64 {
 
 func (x *operation) floatArgument(key string, fallback float64) float64 {
 	t := x.constantTensor(key)
-	if t == nil || t.Elements() != 1 {
+	if t == nil {
 		return fallback
 	}
 	v, err := t.Numbers()
+	if err == nil && len(v) != 1 {
+		err = fmt.Errorf("argument %q has %d elements; want 1", key, len(v))
+	}
 	if err != nil {
+		x.err = cmp.Or(x.err, err)
 		return fallback
 	}
 	return v[0]
@@ -128,16 +162,17 @@ func (x *operation) intArgument(key string, fallback int64) int64 {
 func (x *operation) boolArgument(key string) bool { return x.floatArgument(key, 0) != 0 }
 
 func (x *operation) textArgument(key, fallback string) string {
-	list := x.arguments(key)
-	if len(list) == 0 {
+	a, ok := x.argument(key)
+	if !ok {
 		return fallback
 	}
-	if s := list[0].Value.Strings; list[0].Name == "" && len(s) == 1 {
+	if s := a.Value.Strings; a.Name == "" && len(s) == 1 {
 		return s[0]
 	}
-	if s, ok := x.texts[list[0].Name]; ok {
+	if s, ok := x.texts[a.Name]; ok {
 		return s
 	}
+	x.err = cmp.Or(x.err, fmt.Errorf("argument %q is not a constant text", key))
 	return fallback
 }
 

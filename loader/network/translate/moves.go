@@ -51,8 +51,9 @@ func emitSplit(x *operation) {
 	if x.hasArgument("split_sizes") {
 		in = append(in, x.inputName("split_sizes"))
 	}
-	if n := x.intArgument("num_splits", int64(len(x.Outputs))); n != int64(len(x.Outputs)) {
-		x.err = fmt.Errorf("num_splits is %d, but there are %d results", n, len(x.Outputs))
+	if parts := x.intArgument("num_splits", int64(len(x.Outputs))); parts != int64(len(x.Outputs)) {
+		x.err = fmt.Errorf("num_splits is %d, but the operation has %d results", parts, len(x.Outputs))
+		return
 	}
 	x.emitNode("Split", in, newIntAttr("axis", x.intArgument("axis", 0)))
 }

@@ -172,7 +172,7 @@ func (x *operation) newWindowAttrs(axes int) []attribute {
 			a = append(a, newIntsAttr(to, x.intsArgument(from)...))
 		}
 	}
-	x.arguments("pad") // it counts for the type custom only
+	x.arguments("pad") // which only custom padding uses
 	switch kind := x.textArgument("pad_type", "valid"); kind {
 	case "valid":
 	case "custom":

@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -62,7 +63,7 @@ func (x *operation) setConstantResultAt(i int, v []float64, p *graph.Packing) {
 // it then records in x.missing.
 func (x *operation) readPackedValues(key string) []float64 {
 	var t *onnx.Tensor
-	if v, ok := x.Attributes[key]; ok {
+	if v, ok := x.attributeValue(key); ok {
 		x.numbers++
 		name := fmt.Sprintf("%s/value %d", x.name, x.numbers)
 		if err := x.addConstant(name, v); err != nil {
@@ -76,6 +77,9 @@ func (x *operation) readPackedValues(key string) []float64 {
 	}
 	switch {
 	case t == nil:
+		if x.hasArgument(key) {
+			x.err = cmp.Or(x.err, fmt.Errorf("argument %q is computed; want a constant", key))
+		}
 		return nil
 	case t.External():
 		x.recordMissingFile(t)
@@ -88,9 +92,19 @@ func (x *operation) readPackedValues(key string) []float64 {
 	return f
 }
 
+// checkStatedShape records an error if the attribute or argument shape, which older forms of packed
+// weights have, is not the declared shape of the result.
+func (x *operation) checkStatedShape() {
+	stated := x.readPackedValues("shape")
+	same := func(v float64, d int64) bool { return v == float64(d) }
+	if d := x.Outputs[0].Type.Dims; stated != nil && !slices.EqualFunc(stated, d, same) {
+		x.err = cmp.Or(x.err, fmt.Errorf("shape is %v, but the result has shape %v", stated, d))
+	}
+}
+
 // argumentShape returns the shape of the attribute or argument with the given key.
 func (x *operation) argumentShape(key string) []int64 {
-	if v, ok := x.Attributes[key]; ok {
+	if v, ok := x.attributeValue(key); ok {
 		return v.Type.Dims
 	}
 	return x.dims[x.inputName(key)]
@@ -148,7 +162,7 @@ func unpackPalette(x *operation) {
 	if x.err = checkUnpackedSize(x); x.err != nil {
 		return
 	}
-	if x.Attributes["shape"].Type.Elem != "" || x.hasArgument("shape") {
+	if stated, _ := x.attributeValue("shape"); stated.Type.Elem != "" || len(x.arguments("shape")) > 0 {
 		// The older form has indices packed into bytes, and one palette.
 		bits := 0
 		for 1<<bits < len(lut) {
@@ -169,6 +183,7 @@ func unpackPalette(x *operation) {
 			}
 		}
 		lutShape = nil
+		x.checkStatedShape()
 	}
 	if len(index) != n {
 		x.err = fmt.Errorf("%d indices for shape %v; want %d", len(index), shape, n)
@@ -339,7 +354,8 @@ func unpackSparseTensor(x *operation) {
 		return
 	}
 	n := x.Outputs[0].Type.Elements()
-	if x.err = checkUnpackedSize(x); x.err != nil {
+	x.checkStatedShape()
+	if x.err = cmp.Or(x.err, checkUnpackedSize(x)); x.err != nil {
 		return
 	}
 	bits := make([]byte, len(mask))

@@ -149,7 +149,7 @@ func (r *reader) translateOperation(op *mil.Operation) error {
 	if err := r.checkNodes(op); err != nil {
 		return err
 	}
-	x := &operation{reader: r, Operation: op}
+	x := &operation{reader: r, Operation: op, read: map[string]bool{}}
 	if v := op.Attributes["name"]; len(v.Strings) == 1 {
 		x.name = v.Strings[0]
 	}
@@ -161,10 +161,7 @@ func (r *reader) translateOperation(op *mil.Operation) error {
 	if ok {
 		first, fixed := len(r.model.Nodes), x.err
 		f(x)
-		if key := x.findUnread(); key != "" && x.err == fixed {
-			x.err = fmt.Errorf("argument %q of %s is not supported", key, op.Type)
-		}
-		if x.err == fixed {
+		if x.checkReads(); x.err == fixed {
 			return nil
 		}
 		r.model.Nodes = r.model.Nodes[:first]

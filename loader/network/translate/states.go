@@ -54,7 +54,7 @@ func (r *reader) writeState(op *mil.Operation) error {
 	if len(data) != 1 {
 		return r.newOperationError(op, "write_state: found %d values of argument \"data\"; want 1", len(data))
 	}
-	x := &operation{reader: r, Operation: op, name: state}
+	x := &operation{reader: r, Operation: op, name: state, read: map[string]bool{}}
 	name := x.argumentName(data[0])
 	if x.err != nil {
 		return r.newOperationError(op, "write_state: %v", x.err)
