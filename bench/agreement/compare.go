@@ -86,8 +86,8 @@ func roundToHalf(op string, v float64) float64 {
 	return h
 }
 
-// endSoftplus is 0 where the engine's softplus is, from [mac.SoftplusEnd] on. Other functions are
-// exact.
+// endSoftplus returns 0 for a softplus where the engine does, from [mac.SoftplusEnd] on. It leaves other
+// functions exact.
 func endSoftplus(name string, x float64) (y float64, ok bool) {
 	return 0, name == "Softplus" && x >= mac.SoftplusEnd
 }

@@ -17,7 +17,7 @@ func recurrentNode(op string, gates, directions int, states []string, attributes
 	return recurrentNodeOfLengths(op, gates, directions, "", states, attributes...)
 }
 
-// recurrentNodeOfLengths is like [recurrentNode] with the sequence lengths in the named tensor.
+// recurrentNodeOfLengths returns a [recurrentNode] with the sequence lengths in the named tensor.
 func recurrentNodeOfLengths(op string, gates, directions int, lengths string, states []string, attributes ...ox.Message) []ox.Message {
 	parts := []ox.Message{
 		ox.Output("y"), ox.Output("last"), ox.Input("x", 3, 2, 4),

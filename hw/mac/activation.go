@@ -72,7 +72,7 @@ type activation struct {
 
 var inf = math.Inf(1)
 
-// SoftplusEnd is the least fp16 number whose softplus is 0. 1+exp(x) reaches the accumulator's limit
+// From SoftplusEnd on, an fp16 number has a softplus of 0: 1+exp(x) reaches the accumulator's limit
 // of 32768 there: exp is 32736 at the number before it and 32992 here. Measured on an M3 Max and
 // confirmed on an M4 (coremltools, issue 2687), whose results are right up to 10.3984375 and 0 from
 // 10.40625 on; inferred for other chips.

@@ -162,7 +162,7 @@ func newParameterTable(op layer.Op, l *layer.Layer, w *layer.Weights) (*mac.Tabl
 	return t, err
 }
 
-// SoftplusEnd is the least fp16 number whose softplus is 0 on the engine.
+// SoftplusEnd names the least fp16 number whose softplus is 0 on the engine.
 const SoftplusEnd = mac.SoftplusEnd
 
 // activationTables lists the tables that each operation needs. The first goes in Weights.Table.

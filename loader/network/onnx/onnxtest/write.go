@@ -58,7 +58,7 @@ func InputOf(elem int, name string, dims ...int) Message { return newValueInfo(1
 // Output returns a graph output for [Model]: the named tensor, without a stated shape.
 func Output(name string) Message { return newValueInfo(12, name, 1, nil) }
 
-// OutputOf is like [Output] for the element type with the number elem.
+// OutputOf returns an [Output] of the element type with the number elem.
 func OutputOf(elem int, name string) Message { return newValueInfo(12, name, elem, nil) }
 
 // Shape returns a part of a graph for [Model] that states the shape of a tensor between nodes.
