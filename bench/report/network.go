@@ -195,7 +195,7 @@ func newMemory(r *anesim.Result) (m Memory) {
 	}
 	if n := r.Model.Network(); n != nil {
 		m.MadeUp = slices.ContainsFunc(n.Layers, func(l list.Layer) bool {
-			return list.Needs(&l.Lower).Filter > 0 && l.Weights.Filter == nil
+			return list.Needs(&l.Lower).Filter > 0 && l.Weights.Filter == nil && !l.Average // of an average pool, which has none in its file
 		})
 	}
 	return m
@@ -243,6 +243,45 @@ type Missing struct {
 	Name   string `json:"name"`
 	Op     string `json:"op"`
 	Reason string `json:"reason"`
+	// Behind names the layer whose result has no known shape, if that is the reason.
+	Behind string `json:"-"`
+}
+
+// A MissingGroup holds layers without a cost that have one cause: the layers that have the reason of
+// the first, and the layers whose shapes are unknown because of these.
+type MissingGroup struct{ Causes, Behind []Missing }
+
+// GroupMissing groups the layers in list by their causes, in the order of the first of each group.
+func GroupMissing(list []Missing) []MissingGroup {
+	byName := map[string]Missing{}
+	for _, m := range list {
+		byName[m.Name] = m
+	}
+	groups, of := []MissingGroup{}, map[[2]string]int{} // by operation and reason
+	groupOf := func(cause Missing) *MissingGroup {
+		key := [2]string{cause.Op, cause.Reason}
+		if _, ok := of[key]; !ok {
+			of[key] = len(groups)
+			groups = append(groups, MissingGroup{})
+		}
+		return &groups[of[key]]
+	}
+	for _, m := range list {
+		cause := m
+		for range list { // at most once for each, because names may be in a circle
+			next, ok := byName[cause.Behind]
+			if cause.Behind == "" || !ok {
+				break
+			}
+			cause = next
+		}
+		if g := groupOf(cause); cause.Name == m.Name {
+			g.Causes = append(g.Causes, m)
+		} else {
+			g.Behind = append(g.Behind, m)
+		}
+	}
+	return slices.DeleteFunc(groups, func(g MissingGroup) bool { return len(g.Causes) == 0 })
 }
 
 // MissingOf returns the layers of r that have no cost. The result is empty but not nil if there are
@@ -250,18 +289,26 @@ type Missing struct {
 func MissingOf(r *anesim.Result) []Missing {
 	list := []Missing{}
 	for _, l := range r.Missing() {
-		list = append(list, Missing{l.Layer.Name, l.Layer.Op, l.Reason})
+		list = append(list, Missing{l.Layer.Name, l.Layer.Op, l.Reason, l.Layer.Behind})
 	}
 	return list
 }
 
 // Incomplete returns a warning that totals leave out the layers in list, because they have no cost.
-// It names the first three. It returns "" if list is empty.
+// It names three, the causes first. It returns "" if list is empty.
 func Incomplete(list []Missing) string {
 	if len(list) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("INCOMPLETE: %s without a cost, left out of all totals: %s", Plural(len(list), "layer"), NameMissing(list))
+	var ordered []Missing
+	groups := GroupMissing(list)
+	for _, g := range groups {
+		ordered = append(ordered, g.Causes...)
+	}
+	for _, g := range groups {
+		ordered = append(ordered, g.Behind...)
+	}
+	return fmt.Sprintf("INCOMPLETE: %s without a cost, left out of all totals: %s", Plural(len(list), "layer"), NameMissing(ordered))
 }
 
 // NameMissing returns the names and operations of the first three layers in list, followed by the

@@ -21,6 +21,7 @@ func ReadONNX(data []byte, o Options) (*list.Network, error) {
 	if err != nil {
 		return nil, toFormatError(err)
 	}
+	m.Name = "" // exporters give every graph one name, such as torch_jit; that of the file says more
 	return readModel(m, nil, len(data), o)
 }
 
@@ -31,6 +32,7 @@ func openONNX(r io.ReaderAt, size int64, o Options) (*list.Network, error) {
 	if err != nil {
 		return nil, toFormatError(err)
 	}
+	m.Name = "" // as in ReadONNX
 	return readModel(m, nil, int(size), o)
 }
 

@@ -248,6 +248,11 @@ func (r *composer) addNode(n *nodeReader) {
 	r.keepNodeLayers(n)
 	at := list.Node{Name: n.Label, Op: n.Operator(), MACs: uint64(n.macs), First: first, Layers: len(r.Net.Layers) - first, What: n.What}
 	at.Bytes, at.Unsized = n.countOperandBytes()
+	for _, a := range n.Attr {
+		if a.Graph != nil {
+			at.Inside = max(at.Inside, a.Graph.CountNodes())
+		}
+	}
 	r.Net.Nodes = append(r.Net.Nodes, at)
 	for k := first; k < len(r.Net.Layers); k++ {
 		r.Net.Layers[k].Node = len(r.Net.Nodes) - 1
@@ -291,6 +296,9 @@ func (n *nodeReader) refuseNode(why error) {
 	l := list.Layer{Name: n.Label, Op: n.Operator(), Output: n.Label, Work: uint64(n.macs)}
 	if n.Asked(0) {
 		l.Output = n.Out[0].Name
+	}
+	if unknown := (*graph.ShapeError)(nil); errors.As(why, &unknown) {
+		l.Behind = unknown.Maker
 	}
 	for _, in := range n.In {
 		if _, ok := n.Shape(in.Name); ok {
@@ -432,6 +440,6 @@ func aliasTensor(b *list.Builder, v, source *graph.Value) {
 		b.SetTensor(v.Name, b.TensorOf(source.Name))
 	} else if source.Const == nil {
 		v.Forget()
-		v.Why = fmt.Sprintf("shape of %q is unknown", source.Name)
+		v.Why, v.Maker = fmt.Sprintf("shape of %q is unknown", source.Name), source.Maker
 	}
 }

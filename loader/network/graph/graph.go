@@ -2,7 +2,6 @@ package graph
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 )
@@ -16,6 +15,19 @@ type Graph struct {
 	Consts  map[string]*Const // by the names of their values
 }
 
+// CountNodes returns the number of nodes of g, with the nodes of the graphs inside them.
+func (g *Graph) CountNodes() int {
+	count := len(g.Nodes)
+	for _, n := range g.Nodes {
+		for _, a := range n.Attr {
+			if a.Graph != nil {
+				count += a.Graph.CountNodes()
+			}
+		}
+	}
+	return count
+}
+
 // A Value is a tensor that nodes read or produce, with everything that is known about it. All nodes
 // that use a tensor refer to the same Value.
 type Value struct {
@@ -24,8 +36,9 @@ type Value struct {
 	Type Type   // 0 if unknown
 	// Const holds the elements if they do not depend on the network's inputs, or nil.
 	Const *Const
-	// Why says why Dims is unknown.
-	Why string
+	// Why says why Dims is unknown. Maker is the label of the node that should have given the
+	// tensor its shape, if it is known.
+	Why, Maker string
 	// Stated holds the shape and type that the file states, or nil.
 	Stated *Result
 	// Range bounds the elements. It is nil if they have no known bounds.
@@ -177,11 +190,17 @@ func (n *Node) Dims(i int) ([]int, error) {
 	case v.Dims != nil:
 		return v.Dims, nil
 	case v.Why != "":
-		return nil, errors.New(v.Why)
+		return nil, &ShapeError{v.Why, v.Maker}
 	default:
 		return nil, fmt.Errorf("no earlier node produces tensor %q", v.Name)
 	}
 }
+
+// A ShapeError reports that the shape of a tensor is unknown. Maker is the label of the node that
+// produces the tensor, or "".
+type ShapeError struct{ Why, Maker string }
+
+func (e *ShapeError) Error() string { return e.Why }
 
 // Int returns the integer attribute with the given name, or fallback if the node does not have it.
 // The attribute is clamped to ±[MaxExtent], so that the product of two of them cannot overflow.

@@ -18,6 +18,7 @@ type Layer struct {
 	Node    int           // index into the network's Nodes, if it has any
 	Line    int           // line of a text file, from 1; 0 for a binary file
 	Others  []string      // other results of a layer that the engine cannot run
+	Behind  string        // the node whose result has no known shape, if that is the Reason; or ""
 	Host    *Stage        // the host's work for a layer with a Reason, or nil
 
 	Work uint64 // multiply-accumulates by definition, for a layer that the engine cannot run

@@ -76,6 +76,9 @@ type Node struct {
 	MACs          uint64 // multiply-accumulates by definition
 	Bytes         uint64 // of its operands and results in fp16; 0 if it runs no task
 	Unsized       bool   // whether a result's shape is unknown, and so MACs and Bytes too
+	// Inside is the number of nodes that would run in place of a node which holds graphs, such as an
+	// If: those of its larger branch.
+	Inside int
 }
 
 // Unused is the What of a [Node] on which no output of the network depends.

@@ -50,8 +50,14 @@ func CoverageOf(n *list.Network, reasons []string) Coverage {
 				continue
 			}
 			c.countWork(x.MACs, x.Bytes, !missing[i], hosted[i])
+			if missing[i] {
+				c.Nodes += x.Inside
+			}
 			if x.Unsized {
 				c.Unsized++
+				if missing[i] {
+					c.Unsized += x.Inside
+				}
 			}
 		}
 	}
@@ -63,9 +69,16 @@ func CoverageOf(n *list.Network, reasons []string) Coverage {
 // each with the first such layer.
 func findLostOutputs(n *list.Network, isMissing func(layer int) bool) []Loss {
 	causes := map[string]int{} // the missing layer that a tensor depends on
+	blamed := map[string]int{} // the same for a layer that is missing, by its name
 	for i := range n.Layers {
 		l := &n.Layers[i]
 		cause, lost := i, isMissing(i)
+		if lost {
+			if first, ok := blamed[l.Behind]; ok && l.Behind != "" {
+				cause = first
+			}
+			blamed[l.Name] = cause
+		}
 		for _, in := range l.Inputs {
 			if first, ok := causes[in]; ok && !lost {
 				cause, lost = first, true

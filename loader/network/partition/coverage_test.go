@@ -20,7 +20,7 @@ func TestCoverage(t *testing.T) {
 		op   string
 		want partition.Coverage
 	}{
-		{"Bernoulli", partition.Coverage{Nodes: 4, Done: 2, MACs: 2048, DoneMACs: 2048, Bytes: 2*(800+1024) + 1024, DoneBytes: 2 * (800 + 1024), Unsized: 2, Lost: []partition.Loss{{Output: "c", Layer: 2}}}},
+		{"Bernoulli", partition.Coverage{Nodes: 4, Done: 2, MACs: 2048, DoneMACs: 2048, Bytes: 2*(800+1024) + 1024, DoneBytes: 2 * (800 + 1024), Unsized: 2, Lost: []partition.Loss{{Output: "c", Layer: 1}}}},
 		{"Hardmax", partition.Coverage{Nodes: 4, Done: 4, MACs: 2048, DoneMACs: 2048, Bytes: all, DoneBytes: all, Hosted: 1}},
 	} {
 		n, err := network.ReadONNX(ox.Model(

@@ -13,8 +13,7 @@ import (
 // is read is unrolled: the nodes of its body are copied once for each iteration. A copy reads the
 // tensors that the one before it carries on, without a node in between.
 
-// maxUnrolled is the largest number of nodes in the unrolled loops of a file, which is the largest
-// number of nodes of a file.
+// maxUnrolled limits the number of nodes in the unrolled loops of a file to that of a whole file.
 const maxUnrolled = 1 << 16
 
 // An UndecidedError reports that a node cannot be settled because a tensor is computed from the
@@ -295,7 +294,7 @@ func (s *settler) newHiddenConstant(n *Node, name string, elem graph.Type, v flo
 // addIteration settles a copy of the body that reads the tensors in as its inputs, and returns the
 // outputs of the copy.
 func (u *unrolling) addIteration(i int, in []*graph.Value) ([]*graph.Value, error) {
-	if u.copied += 1 + countNodes(u.graph); u.copied > maxUnrolled {
+	if u.copied += 1 + u.graph.CountNodes(); u.copied > maxUnrolled {
 		return nil, fmt.Errorf("unrolled loops have more than %d nodes", maxUnrolled)
 	}
 	own := map[*graph.Value]*graph.Value{}
@@ -312,19 +311,6 @@ func (u *unrolling) addIteration(i int, in []*graph.Value) ([]*graph.Value, erro
 	}
 	u.body = append(u.body, list...)
 	return g.Outputs, nil
-}
-
-// countNodes returns the number of nodes of g, with those of the graphs inside it.
-func countNodes(g *graph.Graph) int {
-	count := len(g.Nodes)
-	for _, n := range g.Nodes {
-		for _, a := range n.Attr {
-			if a.Graph != nil {
-				count += countNodes(a.Graph)
-			}
-		}
-	}
-	return count
 }
 
 // copyGraph returns a copy of g, and of the graphs inside it, for iteration i. Tensors that g

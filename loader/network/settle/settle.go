@@ -315,7 +315,7 @@ func setShapes(n *Node) {
 			out.Dims, out.Type = r.Dims, r.Type
 		}
 		if out.Dims == nil {
-			out.Why = fmt.Sprintf("shape of %q, a result of %s, is unknown", out.Name, n.Label)
+			out.Why, out.Maker = fmt.Sprintf("shape of %q, a result of %s, is unknown", out.Name, n.Label), n.Label
 		}
 	}
 }
@@ -327,7 +327,7 @@ func newAliasNode(v, source *graph.Value) *Node {
 		v.Dims = source.Dims
 	}
 	if v.Dims == nil {
-		v.Why = fmt.Sprintf("shape of %q is unknown", source.Name)
+		v.Why, v.Maker = fmt.Sprintf("shape of %q is unknown", source.Name), source.Maker
 	}
 	v.Type = source.Type
 	if source.Const != nil {

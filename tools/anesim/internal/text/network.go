@@ -63,8 +63,13 @@ func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 	if len(d.NotModelled) > 0 {
 		p.Printf("not modelled: %s, left out of all totals", report.Plural(len(d.NotModelled), "layer"))
 	}
-	for _, m := range d.NotModelled {
-		p.Printf("  %s (%s): %s", report.Printable(m.Name), report.Printable(m.Op), report.Printable(strings.TrimPrefix(m.Reason, m.Op+": ")))
+	for _, g := range report.GroupMissing(d.NotModelled) {
+		first := g.Causes[0]
+		line := fmt.Sprintf("  %s: %s", report.NameMissing(g.Causes), report.Printable(strings.TrimPrefix(first.Reason, first.Op+": ")))
+		if n := len(g.Behind); n > 0 {
+			line += fmt.Sprintf("; so the shapes of %s after it are unknown", report.Plural(n, "layer"))
+		}
+		p.Printf("%s", line)
 	}
 	if p.Width == 0 {
 		p.printTotalsAgain(d)
@@ -351,11 +356,35 @@ func (p pager) printCoverage(c *report.Coverage) {
 	p.printMissingOutputs(c)
 }
 
-// printMissingOutputs prints the outputs that are not computed. With each output, it names the
-// layer on which the output depends and that is not modelled.
+// printMissingOutputs prints the outputs that are not computed, in one line for each layer that they
+// depend on and that is not modelled, and in at most three lines.
 func (p pager) printMissingOutputs(c *report.Coverage) {
+	const most = 3 // lines, and names in a line
+	outputs := map[string][]string{}
+	var layers []string
 	for _, x := range c.Lost {
-		p.Printf("output %s needs %s, which is not modelled", report.Printable(x.Output), report.Printable(x.Layer))
+		if outputs[x.Layer] == nil {
+			layers = append(layers, x.Layer)
+		}
+		outputs[x.Layer] = append(outputs[x.Layer], report.Printable(x.Output))
+	}
+	others := 0
+	for i, l := range layers {
+		switch names := outputs[l]; {
+		case i >= most:
+			others += len(names)
+		case len(names) == 1:
+			p.Printf("output %s needs %s, which is not modelled", names[0], report.Printable(l))
+		default:
+			text := strings.Join(names[:min(most, len(names))], ", ")
+			if n := len(names) - most; n > 0 {
+				text += fmt.Sprintf(" and %d more", n)
+			}
+			p.Printf("%s need %s, which is not modelled: %s", report.Plural(len(names), "output"), report.Printable(l), text)
+		}
+	}
+	if others > 0 {
+		p.Printf("further outputs that need other layers which are not modelled: %d", others)
 	}
 }
 
