@@ -46,6 +46,7 @@ func readGraph(m *graph.Model, size int, notes []string, o Options) (*list.Netwo
 		return nil, err
 	}
 	r.readNodes(nodes)
+	r.noteUnfolded(nodes)
 	for _, out := range m.Results {
 		if err := r.addNamedOutput(out); err != nil {
 			return nil, err
@@ -61,6 +62,23 @@ func readGraph(m *graph.Model, size int, notes []string, o Options) (*list.Netwo
 	}
 	r.notePaddedReads()
 	return runPasses(r.Builder)
+}
+
+// noteUnfolded adds a note with the operators on constants that each call computes.
+func (r *composer) noteUnfolded(nodes []*settle.Node) {
+	var names []string
+	for _, n := range nodes {
+		if n.Unfolded || slices.ContainsFunc(n.Body, func(b *settle.Node) bool { return b.Unfolded }) {
+			names = append(names, n.Label)
+		}
+	}
+	const most = 3
+	if k := len(names); k > most {
+		names = append(names[:most:most], fmt.Sprintf("%d more", k-most))
+	}
+	if len(names) > 0 {
+		r.Note("each call computes operators on constants, because their results exceed the memory for constants of a file of this size: %s", strings.Join(names, ", "))
+	}
 }
 
 // A composer builds a network from nodes with ONNX's operators. Other formats are converted to such

@@ -14,12 +14,30 @@ import (
 func FoldBytes(n *graph.Node) int {
 	const number = 8
 	switch {
-	case Of(n.Op).Has(Keeps):
+	case Of(n.Op).Has(Keeps), FoldsLater(n):
 		return 0
 	case n.Op == "DequantizeLinear":
 		return number
 	}
 	return 2 * number
+}
+
+// leastDerived is the number of elements from which FoldsLater leaves a constant to be computed when
+// it is read. Smaller ones may be shapes and indices, which are read often.
+const leastDerived = 1 << 12
+
+// FoldsLater reports whether the results of n, a node with a constant input, are computed when they
+// are read. That takes no memory until then. The node must make no more elements than it reads, or a
+// small file could state a huge constant.
+func FoldsLater(n *graph.Node) bool {
+	c := n.Const(0)
+	switch {
+	case c == nil, !c.Absent() && c.Elements() < leastDerived:
+		return false
+	case n.Op == "DequantizeLinear":
+		return n.Int("block_size", 0) == 0
+	}
+	return n.Op == "Transpose" || n.Op == "Slice" || n.Op == "Split" || n.Op == "Cast"
 }
 
 // SortBytes returns the memory that a TopK or Unique node needs to sort, in bytes per element of
@@ -110,6 +128,13 @@ func foldCast(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	if c.Type == to || c.Type != graph.Double && c.Type.IsFloat() && to == graph.Float {
 		d := c.As(res[0].Dims)
 		d.Type = to
+		return []*graph.Const{d}, nil
+	}
+	if FoldsLater(n) {
+		d := c.Derive(res[0].Dims, to, func(set func(i int, v float64)) error {
+			return c.Each(func(i int, v float64) { set(i, graph.Rounded(to, v)) })
+		})
+		d.Packing = c.Packing
 		return []*graph.Const{d}, nil
 	}
 	v, err := c.Values()
@@ -212,19 +237,21 @@ func foldDequantizeLinear(n *graph.Node, res []graph.Result) ([]*graph.Const, er
 	if len(s) != extent || len(zero) != extent {
 		return nil, fmt.Errorf("%d scales and %d zero points; want %d of each", len(s), len(zero), extent)
 	}
-	out := make([]float64, c.Elements())
-	set := func(i int, x float64) {
-		k := i / max(1, each) % extent
-		out[i] = (x - zero[k]) * s[k]
+	to := res[0].Type
+	values := func(set func(i int, v float64)) error {
+		return c.Each(func(i int, x float64) {
+			k := i / max(1, each) % extent
+			set(i, graph.Rounded(to, (x-zero[k])*s[k]))
+		})
 	}
-	if c.Source != nil {
-		err = c.Source.Each(set)
-	} else {
-		for i, x := range c.Numbers {
-			set(i, x)
+	made := c.Derive(res[0].Dims, to, values)
+	if !FoldsLater(n) {
+		v, err := made.Values()
+		if err != nil {
+			return nil, err
 		}
+		made = &graph.Const{Dims: made.Dims, Type: to, Numbers: v}
 	}
-	made := newResultConst(res, out)
-	made[0].Packing = graph.Scaled(s)
-	return made, err
+	made.Packing = graph.Scaled(s)
+	return []*graph.Const{made}, nil
 }

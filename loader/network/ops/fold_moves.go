@@ -11,13 +11,25 @@ import (
 // input. The first element is at offset first, and steps holds the distance in elements for each
 // axis.
 func newStridedConst(n *graph.Node, dims, steps []int, first int) ([]*graph.Const, error) {
-	v, err := n.Const(0).Values()
+	c := n.Const(0)
+	if FoldsLater(n) {
+		d := c.Derive(dims, c.Type, func(set func(i int, v float64)) error {
+			read, err := c.Reader()
+			if err == nil {
+				graph.Each(dims, steps, first, func(i, at int) { set(i, read(at)) })
+			}
+			return err
+		})
+		d.Packing = c.Packing
+		return []*graph.Const{d}, nil
+	}
+	v, err := c.Values()
 	if err != nil {
 		return nil, err
 	}
 	out := make([]float64, graph.Elements(dims))
 	graph.Each(dims, steps, first, func(i, at int) { out[i] = v[at] })
-	return []*graph.Const{{Dims: dims, Type: n.Const(0).Type, Numbers: out, Packing: n.Const(0).Packing}}, nil
+	return []*graph.Const{{Dims: dims, Type: c.Type, Numbers: out, Packing: c.Packing}}, nil
 }
 
 func foldTranspose(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {

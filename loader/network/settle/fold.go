@@ -53,8 +53,8 @@ func (s *settler) foldNode(n *Node) (bool, error) {
 	if op.Fold == nil {
 		return false, nil
 	}
-	for _, v := range n.In {
-		if c := v.Const; v.Given() && (c == nil || c.Absent() && !op.Has(ops.Keeps)) {
+	for i, v := range n.In {
+		if c := v.Const; v.Given() && (c == nil || c.Absent() && !op.Has(ops.Keeps) && (i > 0 || !ops.FoldsLater(n.Node))) {
 			return false, nil
 		}
 	}

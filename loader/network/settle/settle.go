@@ -26,6 +26,9 @@ type Node struct {
 	// multiply-accumulates.
 	Results []graph.Result
 	MACs    int
+	// Unfolded means that the results are constants, but that computing them would need more memory
+	// than the budget has.
+	Unfolded bool
 	// Spreads and Bound hold the bounds and the largest shapes of results whose size depends on
 	// values.
 	Spreads []ops.Spread
@@ -246,7 +249,9 @@ func (s *settler) settleByKind(n *Node) error {
 	}
 	if done, err := s.applyFold(n); done {
 		return nil
-	} else if err != nil && !errors.Is(err, graph.ErrBudget) {
+	} else if errors.Is(err, graph.ErrBudget) {
+		n.Unfolded = true
+	} else if err != nil {
 		return err
 	}
 	for _, prefix := range []string{"mil.", "coreml."} { // of operations and layers that no operator expresses
