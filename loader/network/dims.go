@@ -151,6 +151,17 @@ func (b *binder) integerInput(v graph.Port) (int, bool) {
 	return n, ok
 }
 
+// countGivenAxes returns the number of axes of the named input, which has no shape in the file, for which
+// the user gives sizes: those of axis 0, 1 and so on without a gap.
+func countGivenAxes(input string, sizes map[string]int) int {
+	for i := range graph.MaxRank {
+		if _, ok := sizes[fmt.Sprintf("%s:%d", input, i)]; !ok {
+			return i
+		}
+	}
+	return graph.MaxRank
+}
+
 // dimName returns the name that the file gives dimension d, or "". It also returns "" for the name
 // "?", which some exporters give to several dimensions that are not equal.
 func dimName(d graph.Dim) string {

@@ -2,12 +2,16 @@ package network
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"anesim/loader/network/graph"
+	"anesim/loader/network/list"
+	nt "anesim/loader/network/neural/neuraltest"
 	"anesim/loader/network/onnx"
 	ox "anesim/loader/network/onnx/onnxtest"
 )
@@ -98,6 +102,34 @@ func TestDims(t *testing.T) {
 	for _, bad := range []string{"", "N", "N=", "=1", "N=-1", "N=1,N=2", "N=99999999999"} {
 		if _, err := ParseDims(bad); err == nil {
 			t.Errorf("%q is read", bad)
+		}
+	}
+}
+
+// An input of any shape has the axes for which the user gives sizes.
+func TestInputsOfAnyShape(t *testing.T) {
+	files := map[string]func(o Options) (*list.Network, error){
+		"ONNX": func(o Options) (*list.Network, error) {
+			return ReadONNX(ox.Model(ox.Message{}.Bytes(11, ox.Message{}.Text(1, "x").Bytes(2, ox.Message{}.Bytes(1, ox.Message{}.Int(1, 1)))), ox.Node("Relu", "y", []string{"x"}), ox.Output("y")), o)
+		},
+		"layers": func(o Options) (*list.Network, error) {
+			return ReadCoreML(nt.Model(nt.Join(nt.Input("x"), nt.Output("y")), true, nt.Layer("y", 760, nil, []string{"x"}, []string{"y"})), o)
+		},
+	}
+	for name, read := range files {
+		for _, dims := range [][]int{{5}, {2, 3}, {1, 4, 6, 8}, {2, 1, 4, 2, 8}} {
+			sizes := map[string]int{}
+			for i, d := range dims {
+				sizes[fmt.Sprintf("x:%d", i)] = d
+			}
+			n, err := read(Options{Dims: sizes})
+			if err != nil || !slices.Equal(n.Inputs[0].Dims, dims) || !slices.Equal(n.Results[0].Dims, dims) {
+				t.Errorf("%s, %v: %v", name, dims, err)
+			}
+			delete(sizes, "x:0") // a gap
+			if _, err := read(Options{Dims: sizes}); err == nil || !strings.Contains(err.Error(), "x:0=1,x:1=SIZE") {
+				t.Errorf("%s without the first axis of %v: %v", name, dims, err)
+			}
 		}
 	}
 }

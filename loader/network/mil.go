@@ -194,6 +194,10 @@ func chooseShapes(inputs []coreml.Feature, sizes map[string]int) (map[string]int
 	rest := maps.Clone(sizes)
 	for i := range inputs {
 		in := &inputs[i]
+		if len(in.Dims) == 0 && in.Type != "image" { // an array of any shape
+			in.Dims = make([]int64, countGivenAxes(in.Name, sizes))
+			in.Shapes = &mil.Shapes{}
+		}
 		if in.Shapes == nil {
 			continue
 		}

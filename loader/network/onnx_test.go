@@ -168,7 +168,7 @@ func TestONNXErrors(t *testing.T) {
 		{"text", []byte("name: x"), "byte 0x0: cannot decode field tag: unexpected EOF"},
 		{"cut", long[:len(long)-9], "byte 0x0: cannot decode field tag"},
 		{"wire", ox.Message{}.Int(7, 1), "byte 0x0: field 7 has wire type 0; want 2"},
-		{"no shape", ox.Model(ox.Message{}.Bytes(11, ox.Message{}.Text(1, "x"))), `input "x" has no shape in the file`},
+		{"no shape", ox.Model(ox.Message{}.Bytes(11, ox.Message{}.Text(1, "x"))), `input "x" has no shape in the file; want a size for each axis, such as --dim x:0=1,x:1=SIZE`},
 		{"shape", ox.Model(ox.Constant("w", []int{1 << 30, 1 << 30})), `byte 0x`},
 	} {
 		_, err := ReadONNX(tc.data, Options{})

@@ -108,11 +108,17 @@ func (r *reading) findOrAddValue(name string) *graph.Value {
 }
 
 func (r *composer) addInputs(ports []graph.Port, sizes map[string]int) error {
+	ports = slices.Clone(ports)
+	for i := range ports {
+		if in := &ports[i]; in.Dims == nil { // the user may give a size for each axis
+			if in.Dims = make([]graph.Dim, countGivenAxes(in.Name, sizes)); len(in.Dims) == 0 {
+				what := fmt.Sprintf("input %q has no shape in the file; want a size for each axis, such as --dim %[2]s:0=1,%[2]s:1=SIZE", in.Name, in.Name)
+				return &list.FormatError{Off: -1, What: list.OneLine.Replace(what)}
+			}
+		}
+	}
 	b := newBinder(sizes, ports...)
 	for _, in := range ports {
-		if in.Dims == nil {
-			return &list.FormatError{Off: -1, What: fmt.Sprintf("input %q has no shape in the file", in.Name)}
-		}
 		if v, ok := b.integerInput(in); ok {
 			r.findOrAddValue(in.Name).Set(&graph.Const{Dims: b.bindDims(in), Type: in.Type, Numbers: []float64{float64(v)}})
 			continue
