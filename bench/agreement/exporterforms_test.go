@@ -106,6 +106,14 @@ var exporterForms = []struct {
 	{"positions of an affine map of a volume", []ox.Message{ox.Input("x", 1, 3, 4), ox.Ints("s", 1, 1, 2, 3, 4), ox.Node("AffineGrid", "y", inputNames("x", "s"), ox.Int("align_corners", 1))}},
 	{"determinants", []ox.Message{ox.Input("x", 2, 3, 3), ox.Node("Det", "y", inputNames("x"))}},
 	{"products so far", []ox.Message{ox.Input("x", 2, 3, 3), ox.Ints("axis", 1), ox.Node("CumProd", "y", inputNames("x", "axis"), ox.Int("exclusive", 1), ox.Int("reverse", 1))}},
+	{"weights and activations of QONNX", []ox.Message{
+		ox.Input("x", 2, 3), scalar("s", 0.25), scalar("z", 0), scalar("bits", 4), ox.NodeOf("qonnx.custom_op.general", "Quant", "q", inputNames("x", "s", "z", "bits"), ox.Int("signed", 1), ox.Int("narrow", 1)),
+		weightConstant("w", 3, 4), ox.Constant("t", []int{1, 4}, 0.25, 0.5, 0.125, 1), ox.NodeOf("onnx.brevitas", "Quant", "v", inputNames("w", "t", "z", "bits"), ox.Text("rounding_mode", "ROUND")), ox.Node("MatMul", "y", inputNames("q", "v")),
+	}},
+	{"unsigned and bipolar tensors of QONNX", []ox.Message{
+		ox.Input("x", 2, 3), scalar("s", 0.125), scalar("z", 3), scalar("bits", 3), ox.NodeOf("qonnx.custom_op.general", "Quant", "q", inputNames("x", "s", "z", "bits"), ox.Int("signed", 0)),
+		ox.NodeOf("qonnx.custom_op.general", "BipolarQuant", "b", inputNames("x", "s")), ox.Node("Add", "y", inputNames("q", "b")),
+	}},
 }
 
 // TestExporterForms compares forms of exporters with the definition of their operators.

@@ -13,6 +13,7 @@ var composedOperators = map[string]operator{
 	"CenterCropPad": {2, wrapSingleResult(computeCenterCropPad)}, "Col2Im": {3, wrapSingleResult(computeCol2Im)},
 	"MelWeightMatrix": {5, wrapSingleResult(computeMelWeightMatrix)},
 	"Det":             {1, wrapSingleResult(computeDeterminant)}, "CumProd": {2, wrapSingleResult(computeCumProd)},
+	"Quant": {4, wrapSingleResult(computeQuant)}, "BipolarQuant": {2, wrapSingleResult(computeBipolarQuant)},
 }
 
 // computeCenterCropPad copies the elements around the center of the input to the center of a tensor
@@ -213,5 +214,44 @@ func computeCumProd(c *call) (*Tensor, error) {
 		if c.flagAttribute("reverse") {
 			slices.Reverse(line)
 		}
+	})
+}
+
+// computeQuant computes QONNX's Quant: it rounds x/scale + zero within the range of a number of bits,
+// and undoes the scale and the zero point.
+func computeQuant(c *call) (*Tensor, error) {
+	if len(c.in[3].Data) != 1 {
+		return nil, c.newUnsupportedError("several numbers of bits")
+	}
+	bits, narrow := c.in[3].Data[0], float64(c.intAttribute("narrow", 0))
+	low, high := 0.0, math.Exp2(bits)-1-narrow
+	if c.intAttribute("signed", 1) != 0 {
+		low, high = narrow-math.Exp2(bits-1), math.Exp2(bits-1)-1
+	}
+	nearest := c.Nearest
+	if nearest == nil {
+		nearest = math.RoundToEven
+	}
+	if mode := c.textAttribute("rounding_mode", "ROUND"); mode != "ROUND" {
+		return nil, c.newUnsupportedError("rounding mode " + mode)
+	}
+	x, scale, zero := c.in[0], c.in[1], c.in[2]
+	y, err := combineTensors(x.Type, x, scale, func(v, s float64) float64 { return v / s })
+	if err == nil {
+		y, err = combineTensors(x.Type, y, zero, func(v, z float64) float64 { return min(max(nearest(v+z), low), high) - z })
+	}
+	if err != nil {
+		return nil, err
+	}
+	return combineTensors(x.Type, y, scale, func(v, s float64) float64 { return v * s })
+}
+
+// computeBipolarQuant computes QONNX's BipolarQuant: the scale with the sign of x, where 0 is positive.
+func computeBipolarQuant(c *call) (*Tensor, error) {
+	return combineTensors(c.in[0].Type, c.in[0], c.in[1], func(v, s float64) float64 {
+		if v >= 0 {
+			return s
+		}
+		return -s
 	})
 }

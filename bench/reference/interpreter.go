@@ -291,7 +291,8 @@ func (r *interpreter) runNode(n *onnx.Node, s *scope) error {
 		return fmt.Errorf("model exceeds the limit of %d executed nodes and loop iterations", maxSteps)
 	}
 	op, ok := operators[n.Op]
-	if !ok || n.Domain != "" && n.Domain != "ai.onnx" && n.Domain != "com.microsoft" {
+	qonnx := n.Domain == "qonnx.custom_op.general" || n.Domain == "onnx.brevitas"
+	if !ok || n.Domain != "" && n.Domain != "ai.onnx" && n.Domain != "com.microsoft" && !qonnx || qonnx && n.Op != "Quant" && n.Op != "BipolarQuant" {
 		return &UnsupportedError{Domain: n.Domain, Op: n.Op}
 	}
 	c := &call{interpreter: r, node: n, in: make([]*Tensor, len(n.Inputs)), scope: s}

@@ -16,7 +16,7 @@ func Infer(n *graph.Node) ([]graph.Result, error) {
 	if why := Of(n.Op).Refuse; f == nil && why != "" && (n.Domain == "" || n.Domain == "ai.onnx") {
 		return nil, errors.New(why)
 	}
-	if f == nil || !KnowsDomain(n.Domain) {
+	if f == nil || !KnowsDomain(n) {
 		return nil, NewUnknownError(n)
 	}
 	var r []graph.Result
@@ -36,10 +36,10 @@ func Infer(n *graph.Node) ([]graph.Result, error) {
 	return r, nil
 }
 
-// KnowsDomain reports whether the package describes operators of a domain. Other domains may have
-// operators of the same names that compute something else.
-func KnowsDomain(domain string) bool {
-	return domain == "" || domain == "ai.onnx" || domain == "com.microsoft"
+// KnowsDomain reports whether the package describes the operators of the node's domain, or of QONNX the
+// two that round. Other domains may have operators of the same names that compute something else.
+func KnowsDomain(n *graph.Node) bool {
+	return n.Domain == "" || n.Domain == "ai.onnx" || n.Domain == "com.microsoft" || IsQONNX(n.Domain) && isQuant(n.Op)
 }
 
 // NewUnknownError returns the error of a node whose operator the package does not describe.

@@ -175,6 +175,8 @@ var table = map[string]*Operator{
 	"PRelu":                        {Infer: inferSameShape},
 	"Pad":                          {Infer: inferPad, Fold: foldPad, Is: Narrow},
 	"Pow":                          {Infer: broadcastRule(0), Fold: binaryFolder(math.Pow), Is: Elementwise},
+	"BipolarQuant":                 {Infer: inferSameShape},
+	"Quant":                        {Infer: inferSameShape, Fold: foldQuant},
 	"QuantizeLinear":               {Infer: inferQuantizeLinear, Fold: foldQuantizeLinear},
 	"QuickGelu":                    {Infer: inferSameShape, Is: Elementwise},
 	"RMSNormalization":             {Infer: inferSameShape},

@@ -67,6 +67,10 @@ func findExpander(op string) func(e *expansion) error {
 		return expandRotaryEmbedding
 	case "MatMulNBits":
 		return expandMatMulNBits
+	case "Quant":
+		return expandQuant
+	case "BipolarQuant":
+		return expandBipolarQuant
 	case "CenterCropPad":
 		return expandCenterCropPad
 	case "Col2Im":

@@ -230,7 +230,7 @@ func (s *settler) settleByKind(n *Node) error {
 	if len(n.Out) == 0 {
 		return errors.New("node has no outputs")
 	}
-	if !ops.KnowsDomain(n.Domain) {
+	if !ops.KnowsDomain(n.Node) {
 		return ops.NewUnknownError(n.Node)
 	}
 	var unroll func(*Node) error
