@@ -188,7 +188,7 @@ func (b *binder) bindDims(v graph.Port) []int {
 			b.names = append(b.names, name)
 		}
 		switch {
-		case ok && size > 0:
+		case ok && (size > 0 || i > 0): // 0 is the length of an empty cache, but no batch
 		case v.Shapes.DefaultOf(len(v.Dims), i) > 0:
 			size = v.Shapes.DefaultOf(len(v.Dims), i)
 			b.open[v.Name] = append(b.open[v.Name], fmt.Sprintf("%s=%d", name, size))
@@ -203,7 +203,10 @@ func (b *binder) bindDims(v graph.Port) []int {
 		case !slices.ContainsFunc(b.failed.Needed, func(x Dim) bool { return x.Name == name }):
 			b.failed.Needed = append(b.failed.Needed, Dim{name, v.Name, i, len(v.Dims), countOpenAxes(v) == 1})
 		}
-		dims = append(dims, max(1, size))
+		if !ok || i == 0 {
+			size = max(1, size)
+		}
+		dims = append(dims, size)
 	}
 	return dims
 }

@@ -123,7 +123,12 @@ func (r *composer) addInputs(ports []graph.Port, sizes map[string]int) error {
 			r.findOrAddValue(in.Name).Set(&graph.Const{Dims: b.bindDims(in), Type: in.Type, Numbers: []float64{float64(v)}})
 			continue
 		}
-		r.findOrAddValue(in.Name).Dims, r.findOrAddValue(in.Name).Type = b.bindDims(in), in.Type
+		d := b.bindDims(in)
+		r.findOrAddValue(in.Name).Dims, r.findOrAddValue(in.Name).Type = d, in.Type
+		if graph.Elements(d) == 0 {
+			r.findOrAddValue(in.Name).Set(&graph.Const{Dims: d, Type: in.Type, Numbers: []float64{}})
+			r.Note("input %q of shape %v has no elements, so the network has no such input", in.Name, d)
+		}
 	}
 	if err := b.checkNames(); err != nil {
 		return err

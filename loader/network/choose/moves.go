@@ -55,6 +55,9 @@ func addSplitLayers(n *Chooser, x Operand) (Operand, error) {
 	}
 	begin := 0
 	for i, r := range n.Results {
+		if r.Dims[axis] == 0 {
+			continue // a constant without elements
+		}
 		part, err := n.sliceAxis(x, axis, begin, r.Dims[axis])
 		if err == nil {
 			err = n.NameResult(i, part)

@@ -35,8 +35,8 @@ func Supports(op string) bool { return operators[op] != nil }
 // outputs of these layers. If the engine cannot compute the node, Choose returns an error that says
 // why.
 func (n *Chooser) Choose() error {
-	for _, r := range n.Results {
-		if graph.Elements(r.Dims) == 0 {
+	for i, r := range n.Results {
+		if graph.Elements(r.Dims) == 0 && i < len(n.Out) && n.Out[i].Const == nil {
 			return fmt.Errorf("result shape %v has no elements", r.Dims)
 		}
 	}

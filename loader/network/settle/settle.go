@@ -259,6 +259,10 @@ func (s *settler) settleByKind(n *Node) error {
 			return errors.New(cmp.Or(n.Text("why", ""), "engine does not support operator "+name))
 		}
 	}
+	if s.settleEmptyResults(n) {
+		n.Kind = Constant
+		return nil
+	}
 	if done, err := s.settleDynamicNode(n); done || err != nil {
 		return err
 	}
