@@ -19,7 +19,8 @@ type Options struct {
 	// nodes, such as attention.
 	MinNodes, MaxNodes int
 	// Opset is the version of ONNX's operator set, from 9 to 22. By default nine of twenty
-	// graphs have version 17, and the others have versions that changed many operators.
+	// graphs have version 17, and the others have versions that changed many operators. Every
+	// eighth graph has one of 17 to 24, and begins with an operator of a runtime.
 	Opset int
 	// Extreme allows numbers near the limits of fp16. By default one of forty graphs has such
 	// numbers.
@@ -28,7 +29,12 @@ type Options struct {
 
 // New returns a random graph. The same seed and options give the same graph on every machine.
 func New(seed uint64, o Options) *onnxgraph.Graph {
-	g := Generate(rand.New(rand.NewPCG(seed, 0)), o)
+	var g *onnxgraph.Graph
+	if isRuntimeSeed(seed, o) {
+		g = newRuntimeGraph(rand.New(rand.NewPCG(seed, 1)), o)
+	} else {
+		g = Generate(rand.New(rand.NewPCG(seed, 0)), o)
+	}
 	g.Seed = fmt.Sprint(seed)
 	return g
 }

@@ -186,8 +186,8 @@ func computeAttention(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	lengths := c.inputTensor(6) // filled positions of the keys, for each element of the batch
-	if c.hasOutput(3) || lengths != nil && (c.flagAttribute("is_causal") || len(lengths.Dims) != 1) {
-		return nil, c.newUnsupportedError(`output "qk_matmul_output", or "nonpad_kv_seqlen" with a causal mask`)
+	if c.hasOutput(3) || lengths != nil && (c.inputTensor(4) != nil || len(lengths.Dims) != 1) {
+		return nil, c.newUnsupportedError(`output "qk_matmul_output", or "nonpad_kv_seqlen" with past keys`)
 	}
 	a := attentionArgs{
 		q: in[0], k: in[1], v: in[2], pastK: c.inputTensor(4), pastV: c.inputTensor(5), causal: c.flagAttribute("is_causal"),
@@ -205,11 +205,21 @@ func computeAttention(c *call) ([]*Tensor, error) {
 		a.masks = append(a.masks, m)
 	}
 	if lengths != nil {
-		filled, err := maskToBias(lengths, in[0].Dims[2], in[1].Dims[2], math.Inf(-1))
+		rows, columns := in[0].Dims[2], in[1].Dims[2]
+		filled, err := newTensor(onnx.Float, len(lengths.Data), 1, rows, columns)
 		if err != nil {
 			return nil, err
 		}
-		a.masks = append(a.masks, filled)
+		for i := range filled.Data {
+			row, last := i/columns%rows, lengths.Data[i/columns/rows]
+			if a.causal { // the last query is at the last filled key
+				last -= float64(rows - 1 - row)
+			}
+			if float64(i%columns) >= last {
+				filled.Data[i] = math.Inf(-1)
+			}
+		}
+		a.causal, a.masks = false, append(a.masks, filled)
 	}
 	y, k, v, err := a.computeOutput(c)
 	if err == nil && len(c.in[0].Dims) == 3 {

@@ -204,19 +204,10 @@ func (e *expansion) emitScoreMask(mask *graph.Value, rows, columns int, filter f
 	}
 	switch {
 	case len(d) == 1: // the number of columns
-		places := make([]float64, columns)
-		for i := range places {
-			places[i] = float64(i)
-		}
-		count, err := e.emitReshape(nil, mask, d[0], 1, 1, 1)
-		if err != nil {
+		var err error
+		if mask, err = e.emitLengthMask(mask, 1, columns); err != nil {
 			return nil, err
 		}
-		less, err := e.emitNode(nil, "Less", nil, e.newFloatConstant([]int{1, 1, 1, columns}, places), e.floatAlias(count))
-		if err != nil {
-			return nil, err
-		}
-		mask = less
 	case len(d) == 2 && d[1] == columns:
 		var err error
 		if mask, err = e.emitReshape(nil, mask, d[0], 1, 1, columns); err != nil {
@@ -231,6 +222,30 @@ func (e *expansion) emitScoreMask(mask *graph.Value, rows, columns int, filter f
 	default:
 		return nil, fmt.Errorf("mask shape %v is incompatible with scores of %d rows and %d columns", d, rows, columns)
 	}
+	return e.emitHiddenScores(mask, filter)
+}
+
+// emitLengthMask emits nodes that compute a mask of shape [batch][1][rows][columns] from the number
+// of visible columns of each batch element. The last row sees that many leading columns, and each
+// row before it one less than the next.
+func (e *expansion) emitLengthMask(lengths *graph.Value, rows, columns int) (*graph.Value, error) {
+	if err := e.budget.Spend(2 * graph.NumberBytes * rows * columns); err != nil {
+		return nil, err
+	}
+	places := make([]float64, rows*columns)
+	for i := range places {
+		places[i] = float64(i%columns + rows - 1 - i/columns)
+	}
+	count, err := e.emitReshape(nil, lengths, lengths.Dims[0], 1, 1, 1)
+	if err != nil {
+		return nil, err
+	}
+	return e.emitNode(nil, "Less", nil, e.newFloatConstant([]int{1, 1, rows, columns}, places), e.floatAlias(count))
+}
+
+// emitHiddenScores emits nodes that turn a mask of ones and zeros into a tensor to be added to
+// attention scores: 0 for a one, and the larger of filter and maskedScore for a zero.
+func (e *expansion) emitHiddenScores(mask *graph.Value, filter float64) (*graph.Value, error) {
 	seen, err := e.emitNode(nil, "Cast", attributes{"to": newIntAttr(int(graph.Float))}, mask)
 	if err != nil {
 		return nil, err
@@ -612,11 +627,19 @@ func expandONNXAttention(e *expansion) error {
 		}
 	}
 	if lengths := e.inputTensor(6); lengths.Given() {
-		// Keys and values are whole caches of which the first ones are filled.
-		if a.causal || a.pastK.Given() || len(lengths.Dims) != 1 {
-			return errors.New(`input "nonpad_kv_seqlen" is not supported with past keys or a causal mask`)
+		// Keys and values are whole caches of which the first ones are filled. The last query of a
+		// causal attention has the position of the last filled key, as in onnxruntime.
+		if a.pastK.Given() || len(lengths.Dims) != 1 {
+			return errors.New(`input "nonpad_kv_seqlen" is not supported with past keys; want one length for each sequence`)
 		}
-		filled, err := e.emitScoreMask(lengths, q[2], k[2], maskedScore)
+		rows := 1
+		if a.causal {
+			rows, a.causal = q[2], false
+		}
+		filled, err := e.emitLengthMask(lengths, rows, k[2])
+		if err == nil {
+			filled, err = e.emitHiddenScores(filled, maskedScore)
+		}
 		if err == nil && a.mask.Given() {
 			filled, err = e.emitNode(nil, "Add", nil, a.mask, filled)
 		}
