@@ -25,7 +25,7 @@ func defaultActivations(gates int) []string {
 func readActivations(n *Chooser, d, gates, directions int) ([]activation, error) {
 	names := defaultActivations(gates)
 	each := len(names)
-	if a := n.Attribute("activations"); a != nil && len(a.Texts) > 0 {
+	if a := n.Attribute("activations"); a != nil {
 		names = a.Texts
 	}
 	if len(names) == each { // the same functions in both directions
