@@ -123,8 +123,25 @@ func encodeOperation(op *mil.Operation) wire.Encoding {
 	for _, out := range op.Outputs {
 		m = m.Bytes(3, encodeVariable(out))
 	}
+	for i := range op.Blocks {
+		m = m.Bytes(4, encodeBlock(&op.Blocks[i]))
+	}
 	for _, key := range slices.Sorted(maps.Keys(op.Attributes)) {
 		m = m.Bytes(5, newEntry(key, encodeValue(op.Attributes[key])))
+	}
+	return m
+}
+
+func encodeBlock(b *mil.Block) wire.Encoding {
+	var m wire.Encoding
+	for _, in := range b.Inputs {
+		m = m.Bytes(1, encodeVariable(in))
+	}
+	for _, out := range b.Outputs {
+		m = m.Text(2, out)
+	}
+	for i := range b.Operations {
+		m = m.Bytes(3, encodeOperation(&b.Operations[i]))
 	}
 	return m
 }

@@ -175,8 +175,7 @@ func (d *decoder) decodeOperation(f wire.Field) (Operation, error) {
 			op.Outputs = append(op.Outputs, v)
 			return err
 		case 4:
-			op.Blocks++
-			return d.findWrites(f, &op.Writes)
+			return d.decodeBlock(f, &op)
 		case 5:
 			var name string
 			var v Value
@@ -192,29 +191,40 @@ func (d *decoder) decodeOperation(f wire.Field) (Operation, error) {
 	return op, err
 }
 
-// findWrites sets *writes if an operation of block f, or of a block nested in it, writes a state.
-func (d *decoder) findWrites(f wire.Field, writes *bool) error {
+// decodeBlock appends block f to the blocks of op.
+func (d *decoder) decodeBlock(f wire.Field, op *Operation) error {
 	if d.depth++; d.depth > maxDepth {
 		return newFormatError(f, "nesting of blocks exceeds the limit of %d levels", maxDepth)
 	}
 	defer func() { d.depth-- }()
-	return forEachField(f, func(f wire.Field) error {
-		if f.Num != 3 {
-			return nil
-		}
-		return forEachField(f, func(f wire.Field) error {
-			switch f.Num {
-			case 1:
-				var name string
-				err := f.Text(&name)
-				*writes = *writes || name == "write_state"
-				return err
-			case 4:
-				return d.findWrites(f, writes)
+	var b Block
+	err := forEachField(f, func(f wire.Field) error {
+		switch f.Num {
+		case 1:
+			v, err := d.decodeVar(f)
+			b.Inputs = append(b.Inputs, v)
+			return err
+		case 2:
+			if d.arguments++; d.arguments > maxArguments {
+				return newFormatError(f, "program exceeds the limit of %d arguments and values", maxArguments)
 			}
-			return nil
-		})
+			var s string
+			err := f.Text(&s)
+			b.Outputs = append(b.Outputs, s)
+			return err
+		case 3:
+			if d.operations++; d.operations > maxOperations {
+				return newFormatError(f, "program exceeds the limit of %d operations", maxOperations)
+			}
+			inner, err := d.decodeOperation(f)
+			b.Operations = append(b.Operations, inner)
+			op.Writes = op.Writes || inner.Writes || inner.Type == "write_state"
+			return err
+		}
+		return nil
 	})
+	op.Blocks = append(op.Blocks, b)
+	return err
 }
 
 func (d *decoder) decodeBinding(f wire.Field) (Argument, error) {

@@ -63,9 +63,17 @@ type Operation struct {
 	Inputs     map[string][]Argument
 	Attributes map[string]Value
 	Outputs    []Var
-	Blocks     int   // number of nested blocks, whose operations are not read
+	Blocks     []Block
 	Writes     bool  // whether an operation in a nested block writes a state
 	Off        int64 // byte offset in a message, or line of a text
+}
+
+// A Block is a list of operations within an operation, such as the body of a loop. Its operations also read
+// values from around it.
+type Block struct {
+	Inputs     []Var
+	Operations []Operation
+	Outputs    []string
 }
 
 // An Argument is a value that an operation reads: the input or earlier result called Name or, if

@@ -35,6 +35,9 @@ type reader struct {
 	generated int               // number of channel values that were filled in
 	states    map[string]string // the tensor that holds each state's present value, by input
 	sources   map[string]string // the tensor that a result of read_state is a copy of
+	renamed   map[string]string // names of values in the block that is being converted, by those in the file
+	unrolled  int               // operations of blocks that were converted
+	copies    int               // counter of converted blocks
 }
 
 // elemTypes maps element types to those of a graph. Elements of a few bits become bytes.
@@ -155,8 +158,8 @@ func (r *reader) translateOperation(op *mil.Operation) error {
 	}
 	x.name = cmp.Or(x.name, op.Outputs[0].Name)
 	f, ok := operations[op.Type]
-	if op.Blocks > 0 {
-		ok = false
+	if len(op.Blocks) > 0 {
+		return x.translateControl()
 	}
 	if ok {
 		first, fixed := len(r.model.Nodes), x.err
