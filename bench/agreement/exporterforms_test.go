@@ -1,6 +1,7 @@
 package agreement
 
 import (
+	"slices"
 	"testing"
 
 	ox "anesim/loader/network/onnx/onnxtest"
@@ -113,6 +114,34 @@ var exporterForms = []struct {
 	{"unsigned and bipolar tensors of QONNX", []ox.Message{
 		ox.Input("x", 2, 3), scalar("s", 0.125), scalar("z", 3), scalar("bits", 3), ox.NodeOf("qonnx.custom_op.general", "Quant", "q", inputNames("x", "s", "z", "bits"), ox.Int("signed", 0)),
 		ox.NodeOf("qonnx.custom_op.general", "BipolarQuant", "b", inputNames("x", "s")), ox.Node("Add", "y", inputNames("q", "b")),
+	}},
+	{"choice of quantized tensors", []ox.Message{
+		ox.Input("x", 2, 4), ox.Input("z", 2, 4), scalar("c", 0), ox.Node("Greater", "g", inputNames("x", "c")), scalar("s", 1./32), ox.Whole("p", 2, 1, []int{}, 100), scalar("t", 1./64), ox.Whole("q", 2, 1, []int{}, 128), scalar("u", 0.05),
+		ox.Node("QuantizeLinear", "a", inputNames("x", "s", "p")), ox.Node("QuantizeLinear", "b", inputNames("z", "t", "q")),
+		ox.NodeOf("com.microsoft", "QLinearWhere", "w", inputNames("g", "a", "s", "p", "b", "t", "q", "u", "q")), ox.Node("DequantizeLinear", "y", inputNames("w", "u", "q")),
+	}},
+	{"quantized attention", []ox.Message{
+		ox.Input("x", 1, 3, 4), scalar("s", 1./32), ox.Whole("z", 2, 1, []int{}, 120), ox.Node("QuantizeLinear", "q", inputNames("x", "s", "z")),
+		ox.Whole("w", 3, 1, []int{4, 12}, 5, -90, 11, -95, 20, -80, 15, -85, 30, 2, 3, 4, 7, 8, -9, 10, 11, -12, 13, 14, 15, -16, 17, 18, 19, 20, -21, 22, 23, 24, -25, 26, 27, 28, 29, -30, 31, 32, 33, -34, 35, 36, 37, -38, 39, 40, 41, 42),
+		scalar("t", 0.02), weightConstant("b", 12), ox.Whole("v", 3, 1, []int{}, 0), ox.NodeOf("com.microsoft", "QAttention", "y", inputNames("q", "w", "b", "s", "t", "", "z", "v"), ox.Int("num_heads", 2)),
+	}},
+	{"rows of a table of 4 bits in blocks", []ox.Message{
+		ox.Input("x", 2, 32), ox.Nibbles("w", 21, []int{3, 32}, slices.Repeat([]int{1, 15, 8, 0, 7, 3, 12, 9}, 12)...), ox.Constant("s", []int{3, 2}, 0.5, 0.25, 1, 2, 0.125, 0.75), ox.Whole("i", 7, 8, []int{2}, 2, 0),
+		ox.NodeOf("com.microsoft", "GatherBlockQuantized", "g", inputNames("w", "i", "s"), ox.Int("block_size", 16)), ox.Node("Mul", "y", inputNames("x", "g")),
+	}},
+	{"rows of a table of pairs of 4 bits", []ox.Message{
+		ox.Input("x", 2, 32), ox.Whole("w", 2, 1, []int{3, 16}, slices.Repeat([]int{0x1f, 0x80, 0x73, 0xc9}, 12)...), ox.Constant("s", []int{3, 2}, 0.5, 0.25, 1, 2, 0.125, 0.75), ox.Whole("i", 7, 8, []int{2}, 1, 2),
+		ox.NodeOf("com.microsoft", "GatherBlockQuantized", "g", inputNames("w", "i", "s"), ox.Int("block_size", 16)), ox.Node("Mul", "y", inputNames("x", "g")),
+	}},
+	{"gate of the second half", []ox.Message{ox.Input("x", 1, 2, 6), weightConstant("b", 6), ox.NodeOf("com.microsoft", "BiasSplitGelu", "y", inputNames("x", "b"))}},
+	{"product, bias and gate", []ox.Message{
+		ox.Input("x", 2, 3), weightConstant("w", 3, 4), weightConstant("b", 4), ox.NodeOf("com.microsoft", "GemmFastGelu", "g", inputNames("x", "w", "b")), ox.Whole("a", 6, 4, []int{}, 1), ox.NodeOf("com.microsoft", "ExpandDims", "y", inputNames("g", "a")),
+	}},
+	{"cache written at one position", []ox.Message{ox.Input("x", 2, 5, 3), ox.Input("z", 2, 2, 3), ox.Ints("i", 1, 1), ox.Node("TensorScatter", "y", inputNames("x", "z", "i"))}},
+	{"cache written in a circle", []ox.Message{ox.Input("x", 2, 2, 5, 3), ox.Input("z", 2, 2, 3, 3), ox.Ints("i", 4, 1), ox.Node("TensorScatter", "y", inputNames("x", "z", "i"), ox.Text("mode", "circular"))}},
+	{"optional tensor", []ox.Message{
+		ox.Input("x", 2, 3), ox.Node("Optional", "o", inputNames("x")), ox.Node("OptionalHasElement", "h", inputNames("o")), ox.Node("OptionalGetElement", "g", inputNames("o")),
+		ox.Node("If", "y", inputNames("h"), ox.Graph("then_branch", ox.Node("Neg", "a", inputNames("g")), ox.Output("a")), ox.Graph("else_branch", ox.Node("Relu", "b", inputNames("x")), ox.Output("b"))),
 	}},
 }
 

@@ -3,6 +3,8 @@ package reference
 import (
 	"fmt"
 	"slices"
+
+	"anesim/loader/network/onnx"
 )
 
 // sequenceOperators has the operators on sequences of tensors.
@@ -13,7 +15,11 @@ var sequenceOperators = map[string]operator{
 	"SequenceAt": {2, wrapSingleResult(elementOfSequence)}, "SequenceLength": {1, wrapSingleResult(lengthOfSequence)},
 	"SplitToSequence": {1, wrapSingleResult(splitToSequence)}, "ConcatFromSequence": {1, wrapSingleResult(concatenateSequence)},
 	"SequenceMap": {1, mapSequence},
+	"Optional":    {1, wrapSingleResult(returnFirstInput)}, "OptionalGetElement": {1, wrapSingleResult(returnFirstInput)},
+	"OptionalHasElement": {0, wrapSingleResult(func(c *call) (*Tensor, error) { return newScalar(onnx.Bool, boolToFloat(c.inputTensor(0) != nil)), nil })},
 }
+
+func returnFirstInput(c *call) (*Tensor, error) { return c.in[0], nil }
 
 func newSequence(items ...*Tensor) *Tensor {
 	return &Tensor{Dims: []int{0}, Items: append([]*Tensor{}, items...)}

@@ -71,6 +71,8 @@ func findExpander(op string) func(e *expansion) error {
 		return expandQuant
 	case "BipolarQuant":
 		return expandBipolarQuant
+	case "TensorScatter":
+		return expandTensorScatter
 	case "CenterCropPad":
 		return expandCenterCropPad
 	case "Col2Im":
@@ -119,6 +121,9 @@ func findExpander(op string) func(e *expansion) error {
 		return newQLinearUnaryExpander("AveragePool")
 	case "QLinearReduceMean":
 		return newQLinearUnaryExpander("ReduceMean")
+	}
+	if f := findMicrosoftExpander(op); f != nil {
+		return f
 	}
 	return findSequenceExpander(op)
 }

@@ -30,7 +30,26 @@ func findSequenceExpander(op string) func(e *expansion) error {
 		return expandSplitToSequence
 	case "ConcatFromSequence":
 		return expandConcatFromSequence
+	case "Optional", "OptionalGetElement":
+		return expandOptional
+	case "OptionalHasElement":
+		return expandOptionalHasElement
 	}
+	return nil
+}
+
+// expandOptional makes the result of an Optional or an OptionalGetElement its input: whether a tensor
+// is there is known while the file is read.
+func expandOptional(e *expansion) error {
+	if !e.Given(0) {
+		return errors.New("optional tensor is missing")
+	}
+	e.body = append(e.body, newAliasNode(e.Out[0], e.In[0]))
+	return nil
+}
+
+func expandOptionalHasElement(e *expansion) error {
+	e.Out[0].Set(&graph.Const{Type: graph.Bool, Numbers: []float64{graph.Truth(e.Given(0))}})
 	return nil
 }
 
