@@ -21,6 +21,7 @@ func (c *call) move() []float32 {
 			}
 			at = from
 		case layer.Slice:
+			at[3] -= c.Skew * at[2]
 			for k, b := range extents(c.Begin) {
 				at[k] += b
 			}

@@ -72,6 +72,9 @@ type Layer struct {
 	Parts []int // channels of each input of Concat; their sum is In.C
 	Begin Shape // first element of Slice
 	Size  Shape // shape of Slice's result
+	// Skew is how many columns each row of a Slice begins before the row above it: the relative
+	// shift of attention with relative positions.
+	Skew int
 	// Order lists the input axes that become the C, H and W of a Transpose's result. The zero
 	// value swaps C and W.
 	Order [3]Axes

@@ -214,6 +214,9 @@ func (l *Layer) validateSlice() error {
 			return l.Errorf("slice of shape %v at %v is empty or not inside the input of shape %v", s, b, in)
 		}
 	}
+	if l.Skew < 0 || l.Skew > b.W/max(1, s.H-1) {
+		return l.Errorf("skew is %d; want 0 to %d, so that the last of %d rows begins inside the input", l.Skew, b.W/max(1, s.H-1), s.H)
+	}
 	return nil
 }
 

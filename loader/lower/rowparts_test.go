@@ -238,3 +238,33 @@ func TestWideAndDeepProducts(t *testing.T) {
 		}
 	}
 }
+
+// Each row of a skewed slice begins some columns before the row above, wherever that is in memory and
+// however many rows L2 holds.
+func TestSkewedSlices(t *testing.T) {
+	r := rand.New(rand.NewPCG(51, 8))
+	for _, tt := range []struct {
+		in          layer.Shape
+		begin, size int
+		skew, l2    int
+	}{
+		{layer.Shape{N: 1, C: 1, H: 2, W: 3}, 1, 2, 1, 0}, {layer.Shape{N: 2, C: 8, H: 40, W: 79}, 39, 40, 1, 0}, {layer.Shape{N: 1, C: 3, H: 21, W: 200}, 120, 70, 5, 0},
+		{layer.Shape{N: 1, C: 12, H: 40, W: 79}, 39, 40, 1, 1 << 14}, {layer.Shape{N: 1, C: 9, H: 17, W: 180}, 130, 50, 8, 1 << 15},
+	} {
+		l := layer.Layer{Op: layer.Slice, In: tt.in, Size: tt.in, Skew: tt.skew, Memories: layer.Memories{L2: tt.l2}}
+		l.Begin.W, l.Size.W = tt.begin, tt.size
+		x := halves(r, tt.in.Elements())
+		got, err := run(l, layer.Weights{}, map[string][]float16.Float16{"x": x})
+		if err != nil {
+			t.Errorf("%+v: %v", tt, err)
+			continue
+		}
+		for i, y := range got {
+			row := i / tt.size
+			if want := x[row*tt.in.W+tt.begin-row%tt.in.H*tt.skew+i%tt.size]; y != want {
+				t.Errorf("%+v: element %d is %v; want %v", tt, i, y, want)
+				break
+			}
+		}
+	}
+}

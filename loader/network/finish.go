@@ -17,6 +17,7 @@ var passes = [...]struct {
 	{"naming tensors", (*list.Network).Rename},
 	{"fusing layers", fuseLayers},
 	{"storing constants", (*list.Network).Store},
+	{"skewing slices", arrange.SkewSlices},
 	{"arranging tensors", arrange.Rearrange},
 	{"sharing columns", arrange.ShareColumns},
 	{"tidying", (*list.Network).Tidy},

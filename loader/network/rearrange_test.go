@@ -182,3 +182,39 @@ func TestLargeTransposeIsOneLayer(t *testing.T) {
 		}
 	}
 }
+
+// The relative shift of attention, which files spell with a padding, views and slices, is one layer
+// and moves every score to its place. A shift whose result has some of the zeros is not.
+func TestRelativeShift(t *testing.T) {
+	for _, tt := range []struct{ heads, queries, positions, keys, layers int }{
+		{8, 20, 39, 20, 1}, {3, 75, 149, 75, 1}, {1, 9, 17, 5, 1}, {2, 6, 11, 11, -1}, // 11 keys of the first row go on into the zero of the second
+	} {
+		h, q, p, k := tt.heads, tt.queries, tt.positions, tt.keys
+		n, err := ReadONNX(ox.Model(
+			ox.Input("x", 1, h, q, p), ox.Output("y"),
+			ox.Ints("pads", 0, 0, 0, 1, 0, 0, 0, 0), ox.Node("Pad", "a", []string{"x", "pads"}),
+			ox.Ints("tall", 1, h, p+1, q), ox.Node("Reshape", "b", []string{"a", "tall"}),
+			ox.Ints("from", 1), ox.Ints("end", p+1), ox.Ints("rows", 2), ox.Node("Slice", "c", []string{"b", "from", "end", "rows"}),
+			ox.Ints("wide", 1, h, q, p), ox.Node("Reshape", "d", []string{"c", "wide"}),
+			ox.Ints("first", 0), ox.Ints("keys", k), ox.Ints("columns", 3), ox.Node("Slice", "y", []string{"d", "first", "keys", "columns"}),
+		), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if one := len(n.Layers) == 1; one != (tt.layers == 1) {
+			t.Errorf("%+v: %d layers", tt, len(n.Layers))
+		}
+		in, out := runOnDistinct(t, n, 1./256)
+		padded := make([]float16.Float16, 0, h*q*(p+1))
+		for row := range h * q {
+			padded = append(append(padded, 0), in[row*p:][:p]...)
+		}
+		for i, y := range out {
+			head, row, column := i/(q*k), i/k%q, i%k
+			if want := padded[head*q*(p+1)+q+row*p+column]; y != want {
+				t.Errorf("%+v: element %d is %v; want %v", tt, i, y, want)
+				break
+			}
+		}
+	}
+}

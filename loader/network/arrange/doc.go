@@ -5,5 +5,5 @@
 // transpose can put channels, rows and columns in any order if the data fit in L2. [Rearrange]
 // treats all transposes and views between a layer and its reader as one change of order, and
 // finds the tasks that move the fewest bytes. [ShareColumns] transposes a tensor once for all
-// matmuls that read its columns.
+// matmuls that read its columns. [SkewSlices] shifts the rows of scores by their positions.
 package arrange

@@ -317,7 +317,9 @@ func newConcatLayer(a *args, in []layer.Shape) list.Layer {
 
 func newSliceLayer(a *args, in []layer.Shape) list.Layer {
 	s := a.onlyInput(in)
-	return newAxisSliceLayer(s, a.choiceValue("axis", "c", "h", "w"), a.intValue("begin", 0, 0), a.requiredIntValue("size"), a)
+	l := newAxisSliceLayer(s, a.choiceValue("axis", "c", "h", "w"), a.intValue("begin", 0, 0), a.requiredIntValue("size"), a)
+	l.Lower.Skew = a.intValue("skew", 0, 0)
+	return l
 }
 
 func newPadLayer(a *args, in []layer.Shape) list.Layer {

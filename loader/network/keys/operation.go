@@ -112,7 +112,7 @@ var (
 	tileKeys      = []Key{{"reps", "number of copies along each axis, like 1x1x375x1"}, actKey}
 	alphaKey      = Key{"alpha", "the slope below 0 (0.01)"}
 	padKeys       = []Key{{"pad", "rows and columns on every side, or top,bottom,left,right (1)"}, {"fill", "value, edge or reflect (value)"}, {"value", "the value, for fill=value (0)"}}
-	sliceKeys     = []Key{{"axis", "c, h or w (c)"}, {"begin", "first element (0)"}, {"size", "elements"}}
+	sliceKeys     = []Key{{"axis", "c, h or w (c)"}, {"begin", "first element (0)"}, {"size", "elements"}, {"skew", "columns by which a row begins before the one above (0)"}}
 )
 
 // activations lists the operations of one input that can also end a layer.
