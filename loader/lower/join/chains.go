@@ -2,6 +2,7 @@ package join
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/x448/float16"
 
@@ -28,23 +29,31 @@ type chainFinder struct {
 	nodes   []node
 	shapes  map[string]layer.Shape
 	readers map[string]int // number of nodes and network outputs that read a tensor
+	last    map[string]int // the last node that reads a tensor, or the number of nodes for a network output
 	next    []int          // for each node, the first node from there on that startsChain reports
+	stop    []int          // for each node, the first node from there on that no chain can have
+	vain    int            // groups of the long chains that were tried and do not fit
 }
 
 // newChainFinder returns a chainFinder for the nodes of n after fusion.
 func newChainFinder(n *Network, nodes []node) *chainFinder {
-	f := &chainFinder{n, nodes, map[string]layer.Shape{}, map[string]int{}, make([]int, len(nodes))}
+	f := &chainFinder{
+		net: n, nodes: nodes, shapes: map[string]layer.Shape{}, readers: map[string]int{}, last: map[string]int{},
+		next: make([]int, len(nodes)), stop: make([]int, len(nodes)),
+	}
 	for i := range n.Inputs {
 		f.shapes[n.Inputs[i].Name] = n.Inputs[i].Shape
 	}
 	for i := range nodes {
 		for _, in := range nodes[i].Inputs {
 			f.readers[in]++
+			f.last[in] = i
 		}
 		f.shapes[nodes[i].Output] = nodes[i].Part.Shape
 	}
 	for _, out := range n.Outputs {
 		f.readers[out]++
+		f.last[out] = len(nodes)
 	}
 	for i, next := len(nodes)-1, len(nodes); i >= 0; i-- {
 		if startsChain(&nodes[i].Part.Layer) {
@@ -52,8 +61,40 @@ func newChainFinder(n *Network, nodes []node) *chainFinder {
 		}
 		f.next[i] = next
 	}
+	if len(nodes) > 0 && f.next[0] < len(nodes) {
+		f.findStops()
+	}
 	return f
 }
+
+// findStops fills in f.stop.
+func (f *chainFinder) findStops() {
+	supported, transposed := make([]bool, len(f.nodes)), map[string]bool{}
+	for i := range f.nodes {
+		n := &f.nodes[i].Node
+		if !hasKnownInputs(n) {
+			continue
+		}
+		if _, ok := f.findTransposition(n); ok {
+			transposed[n.Output], supported[i] = true, true
+			continue
+		}
+		// Which transposes a matmul may read depends on the chain.
+		supported[i] = slices.ContainsFunc(n.Inputs, func(in string) bool { return transposed[in] })
+		if !supported[i] {
+			_, supported[i] = f.makeGroup(n, nil)
+		}
+	}
+	for i, stop := len(f.nodes)-1, len(f.nodes); i >= 0; i-- {
+		if !supported[i] {
+			stop = i
+		}
+		f.stop[i] = stop
+	}
+}
+
+// hasKnownInputs reports whether n reads tensors, each by a port of its own.
+func hasKnownInputs(n *Node) bool { return len(n.Inputs) > 0 && len(n.Inputs) == len(n.Part.inputs) }
 
 // startsChain reports whether l is an operation for which a row chain saves time: a matmul, a layer
 // norm or a softmax.
@@ -65,6 +106,14 @@ func startsChain(l *layer.Layer) bool {
 	return false
 }
 
+// Numbers of groups that bound the search for a chain, so that its time is in proportion to the network.
+// Known chains are shorter than the first.
+const (
+	firstGroups = 64 // the first length of a chain to look for, and the longest of which each is tried
+	moreGroups  = 4  // factor of the next length, if all of a length fits
+	vainGroups  = 16 // groups for each node of a network that longer chains may take in vain
+)
+
 // findChain looks for a row chain (consecutive layers computed on rows that stay in L2) that starts
 // at the node with index first. It returns the row chains that replace these nodes, and the index
 // of the node after them. If package rows cannot lower the nodes, or if a chain would save nothing,
@@ -73,14 +122,31 @@ func (f *chainFinder) findChain(first int) ([]rowChain, int) {
 	if f.next[first] == len(f.nodes) {
 		return nil, first
 	}
-	groups, ends := f.collectGroups(first)
-	var ready []int // numbers of groups with nothing but their last output in use elsewhere
-	for n, closed := range f.findChainEnds(groups, first, ends) {
-		if closed && f.next[first] < ends[n] {
-			ready = append(ready, n+1)
-		}
+	patient := f.vain <= vainGroups*len(f.nodes)
+	// A group has at most two transposes of its own.
+	if need := f.last[f.nodes[first].Output] - first; !patient && need > 3*firstGroups {
+		return nil, first
 	}
-	longest, best := f.lowerLongestPrefix(groups, ready)
+	var longest *rowChain
+	var groups []rows.Group
+	var ends []int
+	best, fits := 0, 0
+	for most, more := firstGroups, true; more; most *= moreGroups {
+		groups, ends, more = f.collectGroups(first, most)
+		var ready []int // numbers of groups with nothing but their last output in use elsewhere
+		for n, closed := range f.findChainEnds(groups, first, ends) {
+			if closed && f.next[first] < ends[n] {
+				ready = append(ready, n+1)
+			}
+		}
+		longest, best = f.lowerLongestPrefix(groups, ready, fits)
+		if most > firstGroups && best == fits {
+			f.vain += len(groups) // looking for an end costs less than lowering, but may be all there is
+		}
+		// A longer chain may fit if all of this one does, or if this one has no end.
+		more = more && patient && (len(ready) == 0 || best == ready[len(ready)-1])
+		fits = best
+	}
 	switch {
 	case best == 0 || best == 1 && len(groups[0].Nodes) == 1:
 		return nil, first
@@ -99,20 +165,34 @@ func (f *chainFinder) findChain(first int) ([]rowChain, int) {
 }
 
 // lowerLongestPrefix lowers the longest prefix of groups that fits in L2 as a row chain. It tries
-// the lengths in numbers, which must be in ascending order. It returns the chain and its length in
-// groups, or nil and 0 if no prefix fits.
-func (f *chainFinder) lowerLongestPrefix(groups []rows.Group, numbers []int) (longest *rowChain, best int) {
-	if k := len(numbers); k > 0 {
-		if all, ok := f.lowerGroups(slices.Clone(groups[:numbers[k-1]])); ok {
-			return all, numbers[k-1]
-		}
-	}
-	for _, n := range numbers {
+// the lengths in numbers, which must be in ascending order; those up to fits are known to fit. It
+// returns the chain and its length in groups, or nil and 0 if no prefix fits.
+func (f *chainFinder) lowerLongestPrefix(groups []rows.Group, numbers []int, fits int) (longest *rowChain, best int) {
+	try := func(n int) bool {
 		one, ok := f.lowerGroups(slices.Clone(groups[:n]))
-		if !ok {
-			break // if some groups do not fit, more groups do not either
+		if ok {
+			longest, best = one, n
+		} else if n > firstGroups {
+			f.vain += n
 		}
-		longest, best = one, n
+		return ok
+	}
+	if k := len(numbers); k == 0 || try(numbers[k-1]) {
+		return longest, best
+	}
+	// If some groups do not fit, more groups do not either.
+	if len(groups) <= firstGroups {
+		for _, n := range numbers {
+			if !try(n) {
+				break
+			}
+		}
+		return longest, best
+	}
+	known, _ := slices.BinarySearch(numbers, fits+1)
+	sort.Search(len(numbers)-1-known, func(i int) bool { return !try(numbers[known+i]) })
+	if best == 0 && fits > 0 {
+		try(fits)
 	}
 	return longest, best
 }
@@ -146,22 +226,32 @@ func (f *chainFinder) findChainEnds(groups []rows.Group, first int, ends []int) 
 }
 
 // collectGroups returns the groups (operations of a row chain) for the nodes starting at index
-// first, up to the first node that package rows does not support. ends[i] is the index after the
-// last node of group i.
-func (f *chainFinder) collectGroups(first int) (groups []rows.Group, ends []int) {
+// first, up to the first node that no chain from first can have, and at most the given number of
+// them. ends[i] is the index after the last node of group i. more reports whether this number is
+// the reason to end.
+func (f *chainFinder) collectGroups(first, most int) (groups []rows.Group, ends []int, more bool) {
 	transposes := map[string]transposition{} // by the names of their results
 	var pending []int
-	for i := first; i < len(f.nodes); i++ {
+	made, inputs := map[string]bool{}, map[string]bool{}
+	for i := first; i < f.stop[first]; i++ {
 		n := &f.nodes[i].Node
-		if len(n.Inputs) == 0 || len(n.Inputs) != len(n.Part.inputs) {
+		// The nodes before the last one of a chain have readers in the chain only.
+		if i > first && f.last[f.nodes[i-1].Output] >= f.stop[first] {
 			break
 		}
-		l := &n.Part.Layer
-		if t, ok := transposedMatrices(l); ok && f.readers[n.Output] == 1 && f.shapes[n.Inputs[0]].W == l.In.W {
+		for _, in := range n.Inputs {
+			if !made[in] {
+				inputs[in] = true
+			}
+		}
+		if made[n.Output] = true; len(inputs) > rows.MaxInputs {
+			break
+		}
+		if t, ok := f.findTransposition(n); ok {
 			if _, ok := transposes[n.Inputs[0]]; ok { // only a matmul may read the result of a transpose
 				break
 			}
-			transposes[n.Output] = transposition{n.Inputs[0], t}
+			transposes[n.Output] = t
 			pending = append(pending, i)
 			continue
 		}
@@ -169,12 +259,23 @@ func (f *chainFinder) collectGroups(first int) (groups []rows.Group, ends []int)
 		if !ok {
 			break
 		}
+		if len(groups) == most {
+			return groups, ends, true
+		}
 		g.Nodes = append([]int{i}, pending...)
 		pending = nil
 		groups = append(groups, *g)
 		ends = append(ends, i+1)
 	}
-	return groups, ends
+	return groups, ends, false
+}
+
+// findTransposition returns what n transposes, if it is a transpose that a chain may leave to the
+// matmul that reads its result.
+func (f *chainFinder) findTransposition(n *Node) (transposition, bool) {
+	l := &n.Part.Layer
+	t, ok := transposedMatrices(l)
+	return transposition{n.Inputs[0], t}, ok && f.readers[n.Output] == 1 && f.shapes[n.Inputs[0]].W == l.In.W
 }
 
 // A transposition describes the result of a transpose: matrices of shape (1, count, rows,

@@ -57,19 +57,9 @@ func (c *chain) writeRowsAsWeights(t *task.Task, v *value, m int) {
 	dst.Group = dst.Depth
 	// The result of a matmul keeps its place until the matmul of the tensor that is computed from
 	// it (seen in 3 of 3 chains, from the size of the scratch buffer). Other values give it up.
-	until := c.step
-	for i := c.step; i < len(c.groups); i++ {
-		if g := &c.groups[i]; g.Kind == PairProduct && g.Inputs[0] == v.name {
-			until = i
-		}
-	}
-	if v.product {
-		for i := until + 1; i < len(c.groups); i++ {
-			if c.groups[i].Kind == PairProduct {
-				until = i
-				break
-			}
-		}
+	until := max(c.step, c.lastLeft[v.name])
+	if v.product && c.nextPair[until+1] < len(c.groups) {
+		until = c.nextPair[until+1]
 	}
 	dst.Base = c.kernelScratch.Allocate(dst.Depth, c.step, until)
 	c.streamInterleavedRows(t, dst, each)

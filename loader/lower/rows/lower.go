@@ -21,28 +21,27 @@ type Lowered struct {
 	Ports     []loader.Port // ports of the inputs
 }
 
+// MaxInputs is the largest number of inputs of a row chain. Each has a buffer.
+const MaxInputs = len(place.Spots{}) - place.Bar5
+
 // Lower compiles a row chain, which is a list of groups whose intermediate results stay in L2.
 // shapes maps the names of the inputs and of the result to their shapes. The result becomes a port
 // in buffer 4, and the inputs become ports in the buffers after it. If dryRun is true, the tasks
 // have no weights, which is enough to find out whether the groups fit. Lower sets the Block field
 // of the groups. It reports false if they do not fit in L2 or have too many inputs.
 func Lower(groups []Group, shapes map[string]layer.Shape, dryRun bool) (*Lowered, bool) {
+	chooseBlockMatMuls(groups)
 	c := newChain(groups)
 	c.dryRun = dryRun
-	made := map[string]bool{}
-	for i := range groups {
-		made[groups[i].Output] = true
-	}
-	chooseBlockMatMuls(groups)
 	out := &Lowered{}
 	bar := uint32(place.Bar5)
 	for i := range groups {
 		for _, in := range groups[i].Inputs {
 			c.reads[in]++
-			if made[in] || slices.Contains(out.Inputs, in) {
+			if c.makers[in] != nil || slices.Contains(out.Inputs, in) {
 				continue
 			}
-			if bar >= uint32(len(place.Spots{})) {
+			if len(out.Inputs) == MaxInputs {
 				return nil, false
 			}
 			s := shapes[in]
@@ -86,12 +85,27 @@ func LowerGroup(g Group, in []Matrix, result place.Memory) (*Lowered, bool) {
 
 // newChain returns a chain that lowers groups, for the L2 of the first group's chip.
 func newChain(groups []Group) *chain {
-	return &chain{
+	c := &chain{
 		results: map[*place.Extent]*task.Tile{},
 		l2:      groups[0].Layer.L2Bytes(), groups: groups, uses: findUses(groups),
-		values: map[string]*value{}, reads: map[string]int{},
+		values: map[string]*value{}, reads: map[string]int{}, makers: map[string]*Group{}, byRows: map[string]bool{},
 		constants: coeff.Section{SizesOnly: slices.ContainsFunc(groups, func(g Group) bool { return g.Weights.SizesOnly })},
 	}
+	c.nextPair, c.lastLeft = make([]int, len(groups)+1), map[string]int{}
+	next := len(groups)
+	c.nextPair[next] = next
+	for i := range slices.Backward(groups) {
+		g := &groups[i]
+		c.makers[g.Output] = g
+		c.blocks = c.blocks || g.Block
+		if g.Kind == PairProduct {
+			next = i
+			c.lastLeft[g.Inputs[0]] = max(i, c.lastLeft[g.Inputs[0]])
+		}
+		c.nextPair[i] = next
+	}
+	c.pairs = next < len(groups)
+	return c
 }
 
 // finishChain assigns addresses in L2 to the tiles of the chain and stores its tasks and memory

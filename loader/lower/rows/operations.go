@@ -80,7 +80,7 @@ func (c *chain) readFirstSource(t *task.Task, v *value, channels bool) {
 // whether v is the output of the chain.
 func (c *chain) emitBinary(g *Group, v *value, out bool) {
 	x, z := c.values[g.Inputs[0]], c.values[g.Inputs[1]]
-	if haveSiblingInputs(c.groups, g) && (g.Layer.Op == layer.Add || g.Layer.Op == layer.Mul) {
+	if c.haveSiblingInputs(g) && (g.Layer.Op == layer.Add || g.Layer.Op == layer.Mul) {
 		x, z = z, x
 	}
 	s := v.rowsShape()
@@ -104,18 +104,9 @@ func (c *chain) emitBinary(g *Group, v *value, out bool) {
 
 // haveSiblingInputs reports whether both inputs of g are results of matmuls with constants that
 // read the same tensor. The task of g then reads the later one first (seen in 1 of 1 chains).
-func haveSiblingInputs(groups []Group, g *Group) bool {
-	from := ""
-	n := 0
-	for i := range groups {
-		if p := &groups[i]; p.Kind == Product && (p.Output == g.Inputs[0] || p.Output == g.Inputs[1]) {
-			if n++; n == 2 {
-				return p.Inputs[0] == from
-			}
-			from = p.Inputs[0]
-		}
-	}
-	return false
+func (c *chain) haveSiblingInputs(g *Group) bool {
+	p, q := c.makers[g.Inputs[0]], c.makers[g.Inputs[1]]
+	return p != nil && q != nil && p != q && p.Kind == Product && q.Kind == Product && p.Inputs[0] == q.Inputs[0]
 }
 
 // emitScalar appends the task that computes v, an elementwise operation on a tensor and a number.

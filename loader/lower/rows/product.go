@@ -84,7 +84,7 @@ func (c *chain) productLayout(g *Group, in regs.Shape, columns bool) place.Layou
 	if g.Block {
 		return place.Layout{Channel: pitch, Row: blockWidth * pitch, Depth: g.Rows * pitch}
 	}
-	if !usesBlocks(c.groups) {
+	if !c.blocks {
 		pitch = planarRowLayout(regs.Shape{Channels: 1, Height: g.Rows, Width: g.Width}).Row
 	}
 	return place.Layout{Channel: pitch, Row: g.Rows * pitch, Depth: g.Rows * pitch}

@@ -15,8 +15,15 @@ type chain struct {
 	dryRun bool // skip the weights, to find out whether the groups fit
 	groups []Group
 	values map[string]*value
-	reads  map[string]int // number of groups that read a tensor
+	reads  map[string]int    // number of groups that read a tensor
+	makers map[string]*Group // by the name of the result
 	uses   map[string][]use
+
+	blocks   bool            // whether any matmul works on blocks of eight pixels
+	pairs    bool            // whether any group is a matmul of two tensors
+	nextPair []int           // the first of these from each group on, or the number of groups
+	lastLeft map[string]int  // the last of these that reads a tensor as its left side
+	byRows   map[string]bool // for isReadAsColumns
 
 	tasks         []*task.Task
 	extents       []*place.Extent
@@ -286,7 +293,7 @@ func (c *chain) copyToL2(v *value) *heldTile {
 func (c *chain) keepRowsInL2(t *task.Task, v *value) *heldTile {
 	s := v.rowsShape()
 	at := planarRowLayout(s)
-	if usesBlocks(c.groups) {
+	if c.blocks {
 		at = place.Layout{Channel: at.Depth * s.Height, Row: at.Depth, Depth: at.Depth * s.Height}
 	}
 	h := c.keepResultInL2(t, at, at.Row*s.Height, nil)
@@ -302,16 +309,6 @@ func planarRowLayout(s regs.Shape) place.Layout {
 		at = at.Skew(place.PlanarFetch)
 	}
 	return at
-}
-
-// usesBlocks reports whether any matmul works on blocks of eight pixels.
-func usesBlocks(groups []Group) bool {
-	for i := range groups {
-		if groups[i].Block {
-			return true
-		}
-	}
-	return false
 }
 
 // transposeToColumns returns the tile that holds the transposed matrix of one head of v. v consists
@@ -350,7 +347,7 @@ func (c *chain) transposeToColumns(v *value, heads, head int, block bool) *heldT
 			m.Row = m.Plane * blockWidth
 		}
 		h = c.keepResultInL2(t, after, after.Row*s.Height, nil)
-		if heads == 1 && !hasPairProduct(c.groups) {
+		if heads == 1 && !c.pairs { // then the registers name no place in the scratch buffer
 			staged := v.scratchSurface(block)
 			t.MarkResultDescribed(staged)
 			c.described = max(c.described, staged.Depth)
@@ -375,17 +372,6 @@ func (v *value) scratchSurface(block bool) place.Memory {
 		m = place.Surface(place.BarScratch, layer.Shape{N: 1, C: v.width, H: v.rows / blockWidth, W: blockWidth})
 	}
 	return m
-}
-
-// hasPairProduct reports whether any group is a matmul of two tensors. In such a chain, the
-// registers of transposes name no place in the scratch buffer.
-func hasPairProduct(groups []Group) bool {
-	for i := range groups {
-		if groups[i].Kind == PairProduct {
-			return true
-		}
-	}
-	return false
 }
 
 // blockWidth is the number of columns in a block.

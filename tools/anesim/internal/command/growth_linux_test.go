@@ -144,6 +144,16 @@ var growthRows = []struct {
 		}
 		return networkInput(2*n, append(parts, ox.Node("Sum", "y", names))...)
 	}, 64 << 10, 0, 150 * time.Microsecond},
+	{"matmuls of two tensors, added at the end", ".onnx", func(n int) sizedInput {
+		n *= unit(500, 130)
+		parts := []ox.Message{ox.Input("x", 16, 16), ox.Input("z", 16, 16), ox.Output("y")}
+		var names []string
+		for i := range n {
+			names = append(names, "a"+strconv.Itoa(i))
+			parts = append(parts, ox.Node("MatMul", names[i], []string{"x", "z"}))
+		}
+		return networkInput(2*n, append(parts, ox.Node("Sum", "y", names))...) // layers
+	}, 64 << 10, 0, 500 * time.Microsecond},
 	{"parts of a split, joined in reverse", ".onnx", func(n int) sizedInput {
 		n *= unit(1000, 130)
 		var names []string

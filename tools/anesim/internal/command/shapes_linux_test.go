@@ -15,16 +15,21 @@ import (
 
 // A drawing is a network of layers with one or two inputs, as YAML.
 type drawing struct {
-	r      *rand.Rand
-	text   strings.Builder
-	layers int
+	r        *rand.Rand
+	text     strings.Builder
+	layers   int
+	matrices bool // a square matrix in each tensor
 }
 
-// newDrawing returns a network without layers, with an input x of a random shape of up to 64 kB.
-func newDrawing(r *rand.Rand) *drawing {
-	d := &drawing{r: r}
-	side := 1 + r.IntN(16)
-	fmt.Fprintf(&d.text, "inputs: {x: {c: %d, h: %d, w: %[2]d}}\nlayers:\n", 1+r.IntN(128), side)
+// newDrawing returns a network without layers, with an input x of a random shape of up to 64 kB. It is
+// a square matrix if matrices is true.
+func newDrawing(r *rand.Rand, matrices bool) *drawing {
+	d := &drawing{r: r, matrices: matrices}
+	side, channels := 1+r.IntN(16), 1+r.IntN(128)
+	if matrices {
+		side, channels = 8<<r.IntN(4), 1
+	}
+	fmt.Fprintf(&d.text, "inputs: {x: {c: %d, h: %d, w: %[2]d}}\nlayers:\n", channels, side)
 	return d
 }
 
@@ -32,9 +37,14 @@ func newDrawing(r *rand.Rand) *drawing {
 // result.
 func (d *drawing) add(from ...string) string {
 	ops := []string{"relu", "sigmoid", "tanh"}
-	if len(from) == 2 && from[0] != from[1] {
+	switch two := len(from) == 2 && from[0] != from[1]; {
+	case two && d.matrices:
+		ops = []string{"matmul", "matmul", "matmul", "add"}
+	case two:
 		ops = []string{"add", "sub", "max", "min"}
-	} else {
+	case d.matrices:
+		ops, from = []string{"softmax", "layernorm", "relu", "sigmoid"}, from[:1]
+	default:
 		from = from[:1]
 	}
 	name := "t" + strconv.Itoa(d.layers)
@@ -136,8 +146,9 @@ var networkShapes = []struct {
 
 // TestShapesGrow draws random networks of ten shapes. The time of each is at most twice a linear
 // function of its number of layers, fitted to all networks of its shape, and at most that of
-// docs/limits.md. Of each shape it draws three networks of up to 4,000 layers, with LONG ten of up
-// to 16,000, and NETWORKS=n sets the number.
+// docs/limits.md. Layers of half of the shapes' networks are elementwise, and those of the other half
+// have matmuls, softmax and norms. Of each shape and half it draws three networks of 1,000 to 2,000
+// layers, with LONG ten of up to 16,000, and NETWORKS=n sets the number of all.
 func TestShapesGrow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("networks of thousands of layers, each in a process of its own, are too slow for a short run")
@@ -148,10 +159,14 @@ func TestShapesGrow(t *testing.T) {
 		count, most = 10, 16000
 	}
 	if n, err := strconv.Atoi(os.Getenv("NETWORKS")); err == nil {
-		count, most = max(3, n/len(networkShapes)), 16000
+		count, most = max(3, n/(2*len(networkShapes))), 16000
 	}
-	for k, shape := range networkShapes {
-		t.Run(shape.name, func(t *testing.T) {
+	for k := range 2 * len(networkShapes) {
+		shape, name, matrices := networkShapes[k/2], networkShapes[k/2].name, k%2 > 0
+		if matrices {
+			name += " of matrices"
+		}
+		t.Run(name, func(t *testing.T) {
 			type sample struct {
 				layers int
 				data   []byte
@@ -161,7 +176,7 @@ func TestShapesGrow(t *testing.T) {
 			for i := range count {
 				r := rand.New(rand.NewPCG(uint64(k), uint64(i)))
 				n := 1000 + (most-1000)*i/(count-1)
-				d := newDrawing(r)
+				d := newDrawing(r, matrices)
 				shape.draw(d, n)
 				data := []byte(d.text.String())
 				_, took := attacked(t, []string{"model"}, ".yaml", data)
