@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"anesim/bench/report"
+	ox "anesim/loader/network/onnx/onnxtest"
 )
 
 // manyKeys is attention over many keys, whose shares are so small that the engine loses products.
@@ -273,5 +274,29 @@ func TestPrecisionOfSeveralDispatches(t *testing.T) {
 	out, stderr, code := invoke("layer", "softmax", "c=64", "--precision", "--repeat", "2")
 	if code != exitDone || !strings.Contains(out, "  td 2:\n    activations by table\n") {
 		t.Errorf("exit %d: %s%s; want each descriptor named once", code, out, stderr)
+	}
+}
+
+// The page states the cycles and errors of functions that a file defines, as they are computed and by
+// one table. The exact forms are nearer to float32, which is why they are the default.
+func TestTablesOnThePage(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/precision.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for op, name := range map[string]string{"Elu": "elu", "Selu": "selu", "Celu": "elu", "Softsign": "softsign"} {
+		file := writeFile(t, "net.onnx", ox.Model(ox.Input("x", 1, 16, 32, 32), ox.Node(op, "y", []string{"x"}), ox.Output("y")))
+		exact, table := runNetwork(t, file, "--compare", "fp32"), runNetwork(t, file, "--compare", "fp32", "--tables")
+		e, f := *exact.FP32.Outputs[0].Error, *table.FP32.Outputs[0].Error
+		if row := fmt.Sprintf("| %s | %s | %.2g%% | %s | %.2g%% |\n", op, report.Thousands(uint64(exact.Total.Cycles)), 100*e, report.Thousands(uint64(table.Total.Cycles)), 100*f); !strings.Contains(string(page), row) {
+			t.Errorf("docs/precision.md has no row %s", row)
+		}
+		if !(e < f/10 && e < 1./2048) {
+			t.Errorf("%s: errors of %v and with a table %v; want the exact form at least ten times nearer, and within fp16", op, e, f)
+		}
+		layer := readJSONCosts(t, "layer", name, "c=16", "h=32", "w=32", "--timing-only")
+		if layer.Total.Cycles != uint64(table.Total.Cycles) {
+			t.Errorf("%s: %d cycles with a table; want the layer's %d", op, table.Total.Cycles, layer.Total.Cycles)
+		}
 	}
 }
