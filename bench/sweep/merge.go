@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"anesim/bench/report"
 )
@@ -57,6 +58,34 @@ func Merge(w io.Writer, names []string, points int) error {
 	}
 	return out.Flush()
 }
+
+// NamesBuild reports whether the rows of the named files, which are shards of one sweep, name the build
+// of anesim that computed them. They do not if it was built outside of a repository or from modified
+// files: then shards of two such builds look alike.
+func NamesBuild(names []string) (bool, error) {
+	files, closeAll, err := openShards(names)
+	defer closeAll()
+	if err != nil {
+		return false, err
+	}
+	for _, f := range files {
+		if err := f.readHeader(); err != nil {
+			return false, err
+		}
+		if err := f.readRow(); err != nil {
+			return false, err
+		}
+		if f.point >= 0 {
+			o := parseOrigin(originInRow(f.row))
+			modified := strings.HasSuffix(o["version"], "+dirty") || strings.HasSuffix(o["revision"], "+")
+			return !modified && (o["version"] != develVersion || o["revision"] != ""), nil
+		}
+	}
+	return true, nil
+}
+
+// develVersion is the version of a build that records none.
+const develVersion = "(devel)"
 
 // checkShards reads all files and returns an error unless every point occurs exactly once. If points
 // is not 0, the sweep must have that number of points.

@@ -102,3 +102,48 @@ func TestSweepShardsThatEndEarly(t *testing.T) {
 		t.Errorf("status: exit %d: %s%s", code, out, errs)
 	}
 }
+
+// Shards of two builds are refused, unless the builds have no name: a note says so then, once for all
+// shards, and not if there is only one file, which --resume compares with its own build.
+func TestSweepNotesUnnamedBuilds(t *testing.T) {
+	dir := t.TempDir()
+	var shards []string
+	for _, s := range []string{"1/2", "2/2"} {
+		file := filepath.Join(dir, s[:1]+".csv")
+		if _, errs, code := invoke("sweep", "relu", "c=4,8", "--shard", s, "--resume", file); code != exitDone {
+			t.Fatal(errs)
+		}
+		data, err := os.ReadFile(file)
+		if err != nil || strings.Count(string(data), "version=(devel)") != 1 {
+			t.Fatalf("%v: %s\nwant a row with version=(devel), as tests have", err, data)
+		}
+		shards = append(shards, string(data))
+	}
+	whole, _, _ := invoke("sweep", "relu", "c=4,8")
+	file := writeFile(t, "whole.csv", []byte(whole))
+	if _, errs, code := invoke("sweep", "merge", file); code != exitDone || errs != "" {
+		t.Errorf("one file: exit %d: %s; want no note", code, errs)
+	}
+	for _, c := range []struct {
+		first, second string // what the rows of the shards say
+		noted         bool
+		code          int
+	}{
+		{"version=(devel)", "version=(devel)", true, exitDone},
+		{"version=(devel) revision=0123456789ab+", "version=(devel) revision=0123456789ab+", true, exitDone},
+		{"version=v0.0.1-0.20261128-0123456789ab+dirty", "version=v0.0.1-0.20261128-0123456789ab+dirty", true, exitDone},
+		{"version=(devel) revision=0123456789ab", "version=(devel) revision=0123456789ab", false, exitDone},
+		{"version=v1.2.3", "version=v1.2.3", false, exitDone},
+		{"version=(devel) revision=0123456789ab", "version=(devel) revision=ba9876543210", false, exitFailed},
+		{"version=v1.2.3", "version=(devel)", false, exitFailed},
+	} {
+		one := writeFile(t, "1.csv", []byte(strings.ReplaceAll(shards[0], "version=(devel)", c.first)))
+		two := writeFile(t, "2.csv", []byte(strings.ReplaceAll(shards[1], "version=(devel)", c.second)))
+		for _, command := range []string{"merge", "front time,energy"} {
+			out, errs, code := invoke(append(append([]string{"sweep"}, strings.Fields(command)...), one, two)...)
+			if noted := strings.Contains(errs, "note: these rows do not name the build"); code != c.code || noted != c.noted || (out == "") != (code == exitFailed) {
+				t.Errorf("%s of %s and %s: exit %d: %s%s; want exit %d, a note: %v", command, c.first, c.second, code, out, errs, c.code, c.noted)
+			}
+		}
+	}
+}

@@ -60,7 +60,10 @@ number of rows per design.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			return f.run(c.OutOrStdout(), args[0], args[1:])
+			if err := f.run(c.OutOrStdout(), args[0], args[1:]); err != nil {
+				return err
+			}
+			return noteUnnamedBuild(c.ErrOrStderr(), args[1:])
 		},
 	}
 	c.Flags().StringVar(&f.picture, "plot", "", "also draw the front to `OUT`.svg")
