@@ -144,6 +144,81 @@ var networkShapes = []struct {
 	}},
 }
 
+// A timed is a network with the processor's time for it.
+type timed struct {
+	layers int
+	data   []byte
+	took   time.Duration
+}
+
+// A line is a time in seconds for a number of layers: base + slope * layers.
+type line struct{ base, slope float64 }
+
+// fitLine returns the line with the least sum of squares of relative differences to the times in list.
+// Neither of its numbers is below 0, as in a fit of times that grow faster than the networks.
+func fitLine(list []timed) line {
+	var n, su, sv, suu, suv float64
+	for _, s := range list { // seconds a layer, as a function of 1/layers
+		u, v := 1/float64(s.layers), s.took.Seconds()/float64(s.layers)
+		n, su, sv, suu, suv = n+1, su+u, sv+v, suu+u*u, suv+u*v
+	}
+	base := (n*suv - su*sv) / (n*suu - su*su)
+	switch slope := (sv - base*su) / n; {
+	case base < 0:
+		return line{0, sv / n}
+	case slope < 0:
+		return line{suv / suu, 0}
+	default:
+		return line{base, slope}
+	}
+}
+
+// listSlow returns the networks that take more than twice the time of the line, and a little that does
+// not depend on the network.
+func (l line) listSlow(list []timed) (slow []*timed) {
+	for i := range list {
+		s := &list[i]
+		if s.took.Seconds() > 2*(l.base+l.slope*float64(s.layers))+basisTime.Seconds() {
+			slow = append(slow, s)
+		}
+	}
+	return slow
+}
+
+// spread returns one of count sizes from 1,000 to most, each of which is the one before times the same
+// factor.
+func spread(i, count, most int) int {
+	return int(1000 * math.Pow(float64(most)/1000, float64(i)/float64(count-1)))
+}
+
+// A fit to times that grow with the square of the layers finds the largest slow. It does not if they
+// grow in proportion, from any start, or with a logarithm.
+func TestFitFindsSquares(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		time func(layers float64) float64 // in seconds
+		slow bool
+	}{
+		{"proportional", func(x float64) float64 { return x / 5000 }, false},
+		{"with a start", func(x float64) float64 { return 0.3 + x/5000 }, false},
+		{"a start alone", func(float64) float64 { return 2 }, false},
+		{"with a logarithm", func(x float64) float64 { return x * math.Log2(x) / 50000 }, false},
+		{"square", func(x float64) float64 { return x * x / 4e7 }, true},
+		{"square after a start", func(x float64) float64 { return 0.05 + x*x/4e7 }, true},
+	} {
+		for _, count := range []int{10, 50} {
+			var list []timed
+			for i := range count {
+				n := spread(i, count, 16000)
+				list = append(list, timed{n, nil, time.Duration(c.time(float64(n)) * 1e9)})
+			}
+			if slow := fitLine(list).listSlow(list); (len(slow) > 0) != c.slow || c.slow && slow[len(slow)-1].layers < 15999 {
+				t.Errorf("%s, %d networks: %d are slow with %+v; want the largest: %v", c.name, count, len(slow), fitLine(list), c.slow)
+			}
+		}
+	}
+}
+
 // TestShapesGrow draws random networks of ten shapes. The time of each is at most twice a linear
 // function of its number of layers, fitted to all networks of its shape, and at most that of
 // docs/limits.md. Layers of half of the shapes' networks are elementwise, and those of the other half
@@ -167,43 +242,25 @@ func TestShapesGrow(t *testing.T) {
 			name += " of matrices"
 		}
 		t.Run(name, func(t *testing.T) {
-			type sample struct {
-				layers int
-				data   []byte
-				took   time.Duration
-			}
-			var list []sample
+			var list []timed
 			for i := range count {
 				r := rand.New(rand.NewPCG(uint64(k), uint64(i)))
-				n := 1000 + (most-1000)*i/(count-1)
 				d := newDrawing(r, matrices)
-				shape.draw(d, n)
+				shape.draw(d, spread(i, count, most))
 				data := []byte(d.text.String())
 				_, took := attacked(t, []string{"model"}, ".yaml", data)
-				list = append(list, sample{d.layers, data, took})
+				list = append(list, timed{d.layers, data, took})
 			}
 			for attempt := 1; ; attempt++ {
-				var n, sx, sy, sxx, sxy float64
-				for _, s := range list {
-					x, y := float64(s.layers), s.took.Seconds()
-					n, sx, sy, sxx, sxy = n+1, sx+x, sy+y, sxx+x*x, sxy+x*y
-				}
-				slope := (n*sxy - sx*sy) / (n*sxx - sx*sx)
-				base := (sy - slope*sx) / n
-				var slow []*sample
-				for i := range list {
-					s := &list[i]
-					if s.took.Seconds() > 2*(base+slope*float64(s.layers))+basisTime.Seconds() {
-						slow = append(slow, s)
-					}
-				}
+				fit := fitLine(list)
+				slow := fit.listSlow(list)
 				if len(slow) == 0 {
-					t.Logf("%d networks: %.3f s and %.3f ms a layer", count, base, 1000*slope)
+					t.Logf("%d networks: %.3f s and %.3f ms a layer", count, fit.base, 1000*fit.slope)
 					break
 				}
 				if attempt == 4 {
 					for _, s := range slow {
-						t.Errorf("%d layers: %v, and the fit is %.3f s and %.3f ms a layer", s.layers, s.took, base, 1000*slope)
+						t.Errorf("%d layers: %v, and the fit is %.3f s and %.3f ms a layer", s.layers, s.took, fit.base, 1000*fit.slope)
 					}
 					break
 				}
