@@ -71,13 +71,32 @@ type LoadClient struct {
 	SavedBytes uint64            `json:"saved_host_copy_bytes"` // bytes saved by all calls
 }
 
-// A LoadAlone holds the costs of a client's call when no other client uses the engine.
+// A LoadAlone holds the costs of a client's call when no other client uses the engine. If calls have
+// several sizes in turn, the times and the energy are means.
 type LoadAlone struct {
 	LatencyNs    clock.Nanoseconds `json:"latency_ns"`
 	EngineNs     clock.Nanoseconds `json:"engine_ns"`
 	Runs         int               `json:"runs"`
 	LongestRunNs clock.Nanoseconds `json:"longest_run_ns"`
 	EnergyNJ     clock.Nanojoules  `json:"energy_nj"`
+}
+
+// newLoadAlone returns the costs of a call of client c. If its calls have several sizes in turn, they
+// are means, but for the longest run and the largest number of runs.
+func newLoadAlone(c *traffic.Client) (d LoadAlone) {
+	works := c.Works()
+	share := 1 / float64(len(works))
+	for i := range works {
+		w := &works[i]
+		d.EngineNs += clock.Nanoseconds(share) * w.EngineTime()
+		d.LatencyNs += clock.Nanoseconds(share) * (w.Outside + c.Host.Before + c.Host.After + w.EngineTime())
+		d.EnergyNJ += clock.Nanojoules(share) * w.Energy
+		d.Runs = max(d.Runs, len(w.Runs))
+		for _, t := range w.Runs {
+			d.LongestRunNs = max(d.LongestRunNs, t)
+		}
+	}
+	return d
 }
 
 // A Percentile is the latency that the fraction Share of all calls does not exceed. LowNs and
@@ -169,15 +188,12 @@ func newLoadClient(l *scripts.Load, i int) LoadClient {
 	r, c := &l.Result.Clients[i], &l.Config.Clients[i]
 	d := LoadClient{
 		Name: c.Name, Program: l.Alone[i].Model.Name(), Priority: uint8(c.Priority), Arrival: string(c.Arrival), Rate: c.Rate,
-		Alone: LoadAlone{LatencyNs: c.Host.Total() + c.EngineTime(), EngineNs: c.EngineTime(), Runs: len(c.Runs), EnergyNJ: c.Energy},
+		Alone: newLoadAlone(c),
 		Calls: len(r.Latencies), MeanWaitNs: r.MeanWait(), Stuck: r.Stuck, Latency: []Percentile{},
 	}
 	d.After, d.SavedBytes = l.Script.Clients[i].After, l.Saved[i]*uint64(d.Calls)
 	if c.Arrival == traffic.BackToBack {
 		d.Rate = 0
-	}
-	for _, t := range c.Runs {
-		d.Alone.LongestRunNs = max(d.Alone.LongestRunNs, t)
 	}
 	if n := len(r.Latencies); n > 0 {
 		d.CallsPerS = float64(n) / float64(l.Result.Time/1e9)

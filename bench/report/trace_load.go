@@ -119,7 +119,7 @@ func (t *loadTracer) drawEvent(e traffic.Event) {
 		t.beginSlice(t.engine, at, "run", client.Name, nil, nil, argument{"call", uint64(e.Call)}, argument{"run", uint64(e.Run)})
 	case traffic.Ran:
 		t.endSlice(t.engine, at)
-		if e.Run+1 < len(client.Runs) {
+		if e.Run+1 < len(client.Works()[e.Turn].Runs) {
 			in(fmt.Sprintf("queue %d", client.Priority))
 			return
 		}
@@ -158,8 +158,11 @@ func (t *loadTracer) drawArrival(e *traffic.Event, at uint64) {
 func WriteLoadProfile(w io.Writer, l *scripts.Load, file string) error {
 	var parts []ProfilePart
 	for i := range l.Config.Clients {
-		if n := len(l.Result.Clients[i].Latencies); n > 0 {
-			parts = append(parts, ProfilePart{l.Config.Clients[i].Name, l.Alone[i], n})
+		calls, turns := len(l.Result.Clients[i].Latencies), l.Turns[i]
+		for k, res := range turns {
+			if n := (calls + len(turns) - 1 - k) / len(turns); n > 0 { // calls with this size
+				parts = append(parts, ProfilePart{l.Config.Clients[i].Name, res, n})
+			}
 		}
 	}
 	return WriteProfiles(w, "load", file, parts, l.Result.WaitEnergy)

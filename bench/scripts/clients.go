@@ -14,7 +14,8 @@ import (
 // result of each client's program when it runs alone.
 type Load struct {
 	*traffic.Outcome
-	Alone []*anesim.Result // one for each client, in the order of the script
+	Alone []*anesim.Result   // one for each client, in the order of the script
+	Turns [][]*anesim.Result // for each client, one for each of the sizes that its calls have in turn
 }
 
 // RunClients runs the clients of a script on one engine. It first runs the program of each client
@@ -25,7 +26,7 @@ type Load struct {
 func RunClients(ctx context.Context, s *traffic.Script, open func(*traffic.ScriptClient) (*anesim.Model, error)) (*Load, error) {
 	alone := map[*engine.Result]*anesim.Result{}
 	out, err := s.Run(ctx, func(ctx context.Context, c *traffic.ScriptClient, o engine.Options) (*engine.Result, error) {
-		res, err := runClientAlone(ctx, c, anesim.Options{Chip: o.Chip, Host: o.Host, Power: o.Power}, open)
+		res, err := runClientAlone(ctx, c, anesim.Options{Chip: o.Chip, Host: o.Host, Power: o.Power, Bind: o.Bind}, open)
 		if err != nil {
 			return nil, err
 		}
@@ -37,8 +38,12 @@ func RunClients(ctx context.Context, s *traffic.Script, open func(*traffic.Scrip
 		return nil, err
 	}
 	l := &Load{Outcome: out}
-	for _, p := range out.Alone {
-		l.Alone = append(l.Alone, alone[p])
+	for _, turns := range out.Turns {
+		var list []*anesim.Result
+		for _, p := range turns {
+			list = append(list, alone[p])
+		}
+		l.Alone, l.Turns = append(l.Alone, list[0]), append(l.Turns, list)
 	}
 	return l, nil
 }

@@ -67,6 +67,9 @@ func (l *Loaded) Borrow(buffers []Binding, settings []Setting) (giveBack func(),
 			l.written = written // the values written meanwhile are in the other buffers
 		}
 		if len(settings) > 0 && l.session != nil {
+			if !haveSameLayout(l.program.Ports, program.Ports) {
+				l.written = false // the inputs in memory have the layout of the call's sizes
+			}
 			*l.program, l.linked = program, linked
 		}
 	}

@@ -23,6 +23,7 @@ type Loaded struct {
 	target  execycles.Target // for which the program was compiled, 0 if that is not known; see [Loaded.CompiledFor]
 
 	inputs  map[string][]float16.Float16 // values to write before the next call
+	set     map[string][]float16.Float16 // values that Set gave, also after a call wrote them
 	written bool                         // every input has been written at least once
 	state   []StateAlias
 	calls   int
@@ -84,6 +85,10 @@ func (l *Loaded) Set(input string, data []float16.Float16) error {
 		l.inputs = make(map[string][]float16.Float16)
 	}
 	l.inputs[input] = slices.Clone(data)
+	if l.set == nil {
+		l.set = make(map[string][]float16.Float16)
+	}
+	l.set[input] = l.inputs[input]
 	return nil
 }
 
@@ -222,7 +227,7 @@ func (l *Loaded) bindSetting(s Setting) error {
 		*l.program, l.linked = before, linked
 		return err
 	}
-	if !slices.EqualFunc(before.Ports, bound.Ports, func(a, b loader.Port) bool { return a.Shape == b.Shape && a.Strides == b.Strides }) {
+	if !haveSameLayout(before.Ports, bound.Ports) {
 		l.written = false // inputs in memory have the layout of other shapes
 		for port := range l.program.Inputs() {
 			if len(l.inputs[port.Name]) != Elements(port) {
@@ -231,6 +236,18 @@ func (l *Loaded) bindSetting(s Setting) error {
 		}
 	}
 	return nil
+}
+
+// haveSameLayout reports whether tensors of the ports in two lists have the same shapes and strides.
+func haveSameLayout(a, b []loader.Port) bool {
+	return slices.EqualFunc(a, b, func(a, b loader.Port) bool { return a.Shape == b.Shape && a.Strides == b.Strides })
+}
+
+// setValues returns the values that Set gave an input, unless the input now has another size or holds
+// state, whose value is the last call's.
+func (l *Loaded) setValues(port *loader.Port) ([]float16.Float16, bool) {
+	data, ok := l.set[port.Name]
+	return data, ok && len(data) == Elements(port) && !l.isStatePort(port)
 }
 
 // checkPortsFit returns an error unless the program links, its ports fit in their memory,

@@ -49,6 +49,9 @@ func (c *Call) listInputLimits() []evidence.Limit {
 		if _, given := c.inputs[port.Name]; given || c.hasValuesInMemory(port) {
 			continue
 		}
+		if _, set := c.loaded.setValues(port); set {
+			continue
+		}
 		n := countElementsUpTo(port, room+1)
 		if n > room {
 			return []evidence.Limit{{
@@ -105,6 +108,9 @@ func (c *Call) writeInputs() error {
 		data, given := c.inputs[port.Name]
 		if !given && c.hasValuesInMemory(port) {
 			continue
+		}
+		if !given { // another layout or buffer took the place of what was set
+			data, given = l.setValues(port)
 		}
 		mark := s.mem.Give
 		switch {

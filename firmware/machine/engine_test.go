@@ -156,6 +156,29 @@ expect Success
 `)
 }
 
+// TestInputsStaySet checks that an input that was set once keeps its values for all later calls, also if
+// others of the program's ports use buffers of the call. The sum goes to the buffer of the first input.
+func TestInputsStaySet(t *testing.T) {
+	script(t, `
+option values=on
+model sum layer add c=4
+client app rights=user-access
+client path kind=direct rights=user-access
+call app ANE_DeviceOpen
+call path ANE_DeviceOpen
+map path state bytes=0x4000
+send control BOOT
+call app ANE_ProgramCreate model=sum
+call app ANE_ProgramPrepare program=1
+set 0 z 1
+`+strings.Join(func() (calls []string) {
+		for n := 1; n <= 4; n++ {
+			calls = append(calls, fmt.Sprintf("send execution PROCEDURE_CALL program=0 process=0 buffers=0:state,2:state\nexpect ok\nexpect values 0 y %d\n", n))
+		}
+		return calls
+	}(), ""))
+}
+
 // TestLiveIns checks that live-ins are the run-time parameters of one call only. A call with a value out
 // of range, a name that the program does not have, or a bar of a program without bars runs nothing.
 func TestLiveIns(t *testing.T) {

@@ -13,6 +13,7 @@ type Event struct {
 	Client int
 	Call   int // number of the call, from 0 in order of arrival
 	Run    int // for Began and Ran, the index of the run
+	Turn   int // index of the call's work in Client.Works
 }
 
 // A What says which step of a call an [Event] reports.
@@ -40,6 +41,6 @@ func (w What) String() string {
 
 func (s *simulation) reportEvent(what What, at clock.Nanoseconds, c *call) {
 	if s.Observe != nil {
-		s.Observe(Event{what, at, c.client, c.number, c.run})
+		s.Observe(Event{what, at, c.client, c.number, c.run, c.turn})
 	}
 }

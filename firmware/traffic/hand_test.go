@@ -41,6 +41,33 @@ func TestIntervalsByHand(t *testing.T) {
 	}
 }
 
+// Calls that take sizes in turn have the times, the energy and the host time of their size.
+func TestTurnsByHand(t *testing.T) {
+	c := threeCalls()
+	c.Clients[0].Turns = []traffic.Work{
+		{Runs: []clock.Nanoseconds{30, 50}, Energy: 80}, {Runs: []clock.Nanoseconds{10}, Energy: 7, Outside: 5},
+	}
+	var turns []int
+	c.Observe = func(e traffic.Event) {
+		if e.What == traffic.Arrived {
+			turns = append(turns, e.Turn)
+		}
+	}
+	r := run(t, &c)
+	if r.Runs != 5 || r.Busy != 170 || r.Energy != 167 || !slices.Equal(turns, []int{0, 1, 0}) {
+		t.Errorf("%d runs, busy for %v, %v, turns %v", r.Runs, r.Busy, r.Energy, turns)
+	}
+	if want := []clock.Nanoseconds{15, 80, 80}; !slices.Equal(r.Clients[0].Latencies, want) {
+		t.Errorf("latencies %v; want %v in order of length", r.Clients[0].Latencies, want)
+	}
+	for what, w := range map[string]traffic.Work{"no runs": {}, "a negative time": {Runs: []clock.Nanoseconds{-1}}, "no time": {Runs: []clock.Nanoseconds{0}}} {
+		c.Clients[0].Turns[1] = w
+		if err := c.Check(); err == nil {
+			t.Errorf("the second size has %s: no error", what)
+		}
+	}
+}
+
 // TestWakesByHand checks that a call after an idle gap waits for the domains, and that its
 // runs start when they are up.
 func TestWakesByHand(t *testing.T) {

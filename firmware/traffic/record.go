@@ -3,6 +3,8 @@ package traffic
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"anesim/firmware"
@@ -51,6 +53,20 @@ func (l *Outcome) WriteMachineScript(w io.Writer, model func(*ScriptClient) stri
 		fmt.Fprintf(&b, "send control LOAD_PROGRAM program=%d model=client%[1]d\nexpect ok\nsend control CREATE_PROCESS program=%[1]d process=0\n", i)
 	}
 	b.WriteString("hold\n")
+	binds := make([][]string, len(l.Script.Clients)) // of calls in turn
+	for i := range binds {
+		for _, turn := range l.Script.Clients[i].Turns() {
+			var words []string
+			for _, name := range slices.Sorted(maps.Keys(turn)) {
+				words = append(words, fmt.Sprintf("%s:%d", name, turn[name]))
+			}
+			text := ""
+			if len(words) > 0 {
+				text = " bind=" + strings.Join(words, ",")
+			}
+			binds[i] = append(binds[i], text)
+		}
+	}
 	calls := 0
 	for i := range l.Events {
 		e := &l.Events[i]
@@ -60,7 +76,7 @@ func (l *Outcome) WriteMachineScript(w io.Writer, model func(*ScriptClient) stri
 		if calls++; calls > MaxRecordedCalls {
 			return fail("too many calls for a recorded script; want at most %d", MaxRecordedCalls)
 		}
-		fmt.Fprintf(&b, "until %.0fns\nsend execution PROCEDURE_CALL program=%d process=0 priority=%d\n", float64(e.At), e.Client, l.Script.Clients[e.Client].Priority)
+		fmt.Fprintf(&b, "until %.0fns\nsend execution PROCEDURE_CALL program=%d process=0 priority=%d%s\n", float64(e.At), e.Client, l.Script.Clients[e.Client].Priority, binds[e.Client][e.Turn])
 	}
 	fmt.Fprintf(&b, "drain\nexpect finished %d\n", calls)
 	for i := range l.Script.Clients {

@@ -3,6 +3,7 @@ package traffic
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -49,7 +50,32 @@ type ScriptClient struct {
 	// use the same buffers, so that the host does not copy the values.
 	After string
 	Reads map[string]string
-	Line  int // line of the script for errors, 0 if unknown
+
+	// Bind holds values of the program's run-time parameters, which calls take in turn. Each list has
+	// one value, or as many as the longest.
+	Bind map[string][]uint64
+	Line int // line of the script for errors, 0 if unknown
+}
+
+// Turns returns the values of the run-time parameters of the client's calls, in turn. The only one is
+// nil if there are no parameters.
+func (c *ScriptClient) Turns() []map[string]uint64 {
+	turns := make([]map[string]uint64, 1)
+	for _, values := range c.Bind {
+		if len(values) > len(turns) {
+			turns = make([]map[string]uint64, len(values))
+		}
+	}
+	if len(c.Bind) == 0 {
+		return turns
+	}
+	for i := range turns {
+		turns[i] = map[string]uint64{}
+		for name, values := range c.Bind {
+			turns[i][name] = values[i%len(values)]
+		}
+	}
+	return turns
 }
 
 // A ScriptError reports a script that is not valid or cannot be simulated, with the client or the
@@ -82,8 +108,10 @@ type Outcome struct {
 	Options engine.Options // chip, host and power policy
 	Config  Config
 	Result  *Result
-	// Alone holds, for each client, the result of its program without other clients.
+	// Alone holds, for each client, the result of its program without other clients. If the client's
+	// calls have several sizes in turn, this is that of the first; Turns holds all.
 	Alone []*engine.Result
+	Turns [][]*engine.Result
 	// Saved holds, for each client, the number of bytes that a call does not copy because
 	// its buffers are shared with another client.
 	Saved []uint64
@@ -93,9 +121,9 @@ type Outcome struct {
 
 // Run runs the program of each client once, without other clients, and then simulates all clients
 // with the resulting engine times. It calls the function alone to run the program of client c on an
-// engine with options o. That function should return an error for unsuitable programs, such as one
-// with a device fault. Clients with the same model and dimensions, or the same layer, share a
-// result.
+// engine with options o, once for each of its sizes in turn. That function should return an error for
+// unsuitable programs, such as one with a device fault. Clients with the same model, dimensions and
+// sizes, or the same layer, share a result.
 //
 // The error is a *[ScriptError] or the error of ctx.
 func (s *Script) Run(ctx context.Context, alone func(ctx context.Context, c *ScriptClient, o engine.Options) (*engine.Result, error)) (*Outcome, error) {
@@ -112,19 +140,25 @@ func (s *Script) Run(ctx context.Context, alone func(ctx context.Context, c *Scr
 		Duration: clock.Nanoseconds(s.Duration.Nanoseconds()), Seed: max(1, s.Seed), InFlight: s.InFlight, MaxCalls: s.MaxCalls,
 		Power: l.Options.PowerTimes(), Waiting: l.Options.Waiting(), Bins: bins,
 	}
-	timed := map[[3]string]*engine.Result{}
+	timed := map[[4]string]*engine.Result{}
 	for i := range s.Clients {
 		c := &s.Clients[i]
-		key := [3]string{c.Model, c.Dim, c.Layer}
-		if timed[key] == nil {
-			if timed[key], err = alone(ctx, c, l.Options); err != nil {
-				if ctx.Err() != nil {
-					return nil, ctx.Err()
+		var turns []*engine.Result
+		for _, bind := range c.Turns() {
+			key := [4]string{c.Model, c.Dim, c.Layer, fmt.Sprint(bind)} // fmt sorts the names
+			if timed[key] == nil {
+				o := l.Options
+				o.Bind = bind
+				if timed[key], err = alone(ctx, c, o); err != nil {
+					if ctx.Err() != nil {
+						return nil, ctx.Err()
+					}
+					return nil, c.wrapError(err)
 				}
-				return nil, c.wrapError(err)
 			}
+			turns = append(turns, timed[key])
 		}
-		if err := l.addClient(i, timed[key]); err != nil {
+		if err := l.addClient(i, turns); err != nil {
 			return nil, c.wrapError(err)
 		}
 	}
@@ -146,20 +180,23 @@ func (c *ScriptClient) wrapError(err error) error {
 	return &ScriptError{c.Line, c.Name, err.Error(), err}
 }
 
-// addClient adds the i-th client of the script to the simulation. Its program has the result res
+// addClient adds the i-th client of the script to the simulation. Its program has the results in turns
 // when it runs alone.
-func (l *Outcome) addClient(i int, res *engine.Result) error {
+func (l *Outcome) addClient(i int, turns []*engine.Result) error {
 	c := &l.Script.Clients[i]
-	x, err := newClient(c, &l.Options, res)
+	x, err := newClient(c, &l.Options, turns)
 	if err != nil {
 		return err
+	}
+	if len(c.Bind) > 0 && len(c.Reads) > 0 {
+		return errors.New(`"bind" and "reads" are mutually exclusive: buffers of one size are shared`)
 	}
 	if c.After != "" {
 		if x.After = l.Script.clientIndexBefore(i, c.After); x.After < 0 {
 			return fmt.Errorf(`unknown client %q in "after"; want an earlier client%s`, c.After, spelling.Suggest(c.After, l.Script.clientNamesBefore(i)))
 		}
 	}
-	l.Alone = append(l.Alone, res)
+	l.Alone, l.Turns = append(l.Alone, turns[0]), append(l.Turns, turns)
 	l.Config.Clients = append(l.Config.Clients, x)
 	return nil
 }
@@ -213,25 +250,42 @@ func newEventFilter(limit int) func(*Event) bool {
 // bins is the number of intervals of a timeline.
 const bins = 60
 
-// newClient converts client c of the script to a client of the simulation. The times of its program
-// are those in res.
-func newClient(c *ScriptClient, o *engine.Options, res *engine.Result) (Client, error) {
+// newClient converts client c of the script to a client of the simulation. Its program has the times
+// in turns.
+func newClient(c *ScriptClient, o *engine.Options, turns []*engine.Result) (Client, error) {
+	split := o.Host.Split()
+	x := Client{
+		Name: c.Name, Priority: queue.Priority(c.Priority), Arrival: Arrival(cmp.Or(c.Arrival, string(BackToBack))),
+		Rate: c.Rate, After: -1, Threads: c.Threads, Streams: c.Streams,
+		Host: Host{Before: toNanoseconds(split.Before.Value), After: toNanoseconds(split.After.Value)},
+	}
+	var works []Work
+	for _, res := range turns {
+		w, err := newWork(o, res)
+		if err != nil {
+			return Client{}, err
+		}
+		works = append(works, w)
+	}
+	x.Runs, x.Energy, x.Engines, x.Host.Outside = works[0].Runs, works[0].Energy, works[0].Engines, works[0].Outside
+	if len(works) > 1 {
+		x.Turns = works
+	}
+	return x, nil
+}
+
+// newWork returns the costs of the call with the result res.
+func newWork(o *engine.Options, res *engine.Result) (Work, error) {
 	runs, err := RunTimes(res)
 	if err != nil {
-		return Client{}, err
+		return Work{}, err
 	}
 	d := &res.Dispatches[0]
 	energy := d.Energy
 	for i := range d.Descriptors {
 		energy += d.Descriptors[i].Energy
 	}
-	split := o.Host.Split()
-	return Client{
-		Name: c.Name, Priority: queue.Priority(c.Priority), Arrival: Arrival(cmp.Or(c.Arrival, string(BackToBack))),
-		Rate: c.Rate, After: -1, Threads: c.Threads, Streams: c.Streams,
-		Runs: runs, Energy: energy, Engines: hw.Engines(d.Descriptors),
-		Host: Host{Outside: overlappingHostTime(o, res.Host), Before: toNanoseconds(split.Before.Value), After: toNanoseconds(split.After.Value)},
-	}, nil
+	return Work{runs, energy, hw.Engines(d.Descriptors), overlappingHostTime(o, res.Host)}, nil
 }
 
 func toNanoseconds(v float64) clock.Nanoseconds { return clock.Nanoseconds(1e3 * v) }

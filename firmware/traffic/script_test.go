@@ -77,7 +77,7 @@ func TestLoadOfOneCallIsARun(t *testing.T) {
 	near("latency", float64(l.Result.Clients[0].Percentile(1).Value), float64(res.Report.Time/2+res.Programs[0].Host+wake))
 	near("busy", float64(l.Result.Busy), float64(res.Report.Time))
 	near("energy", float64(l.Result.Energy), float64(res.Report.Energy))
-	if len(l.Config.Clients[0].Runs) == 0 || l.Config.Clients[0].EngineTime() != res.Report.Time/2 {
+	if len(l.Config.Clients[0].Runs) == 0 || l.Config.Clients[0].Works()[0].EngineTime() != res.Report.Time/2 {
 		t.Errorf("runs %v", l.Config.Clients[0].Runs)
 	}
 }
@@ -96,7 +96,7 @@ clients:
 	for _, r := range l.Config.Clients[0].Runs {
 		longest = max(longest, r)
 	}
-	urgent, alone := &l.Result.Clients[1], l.Config.Clients[1].EngineTime()
+	urgent, alone := &l.Result.Clients[1], l.Config.Clients[1].Works()[0].EngineTime()
 	if n := len(urgent.Latencies); n < 50 {
 		t.Fatalf("%d calls", n)
 	}
@@ -163,17 +163,23 @@ func TestPipelineUnderLoad(t *testing.T) {
 
 func TestLoadRefusals(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                     `line 1: script is empty; want a mapping with "duration" and "clients"`,
-		"[1]":                                  "line 1: invalid value for the script; want a mapping",
-		"duration: 1s":                         `line 1: missing "clients"`,
-		"clients: [{layer: relu}]":             `line 1: missing "duration"`,
-		"duration: 1s\nclients: []":            `line 2: malformed "clients"; want a list of at least one client`,
-		"duration: 1s\n\nclient: 3":            `line 3: unknown key "client" in the script; want chip, clients, duration, host, in_flight, max_calls, power, seed; did you mean clients?`,
-		"duration: 1s\npower: hysteresis=x":    `line 2: power setting "hysteresis=x": invalid duration "x"; want a positive duration such as 50ms`,
-		"duration: -1s\nclients: [{layer: x}]": `line 1: invalid duration "-1s"; want a positive duration such as 500ms`,
-		"duration: 1s\nhost: macos-ai":         `line 2: unknown value "macos-ai"; want one of none, linux, linux-m1, macos-air, macos-mbp, macos-max, macos-max-b, macos-guide, iphone12-coreml; did you mean macos-air or macos-max?`,
-		"duration: 1s\nduration: 1s":           "line 2: ",
-		"duration: 1s\nclients:\n- {name: a}":  `line 3: client "a": exactly one of "model" and "layer" is required`,
+		"": `line 1: script is empty; want a mapping with "duration" and "clients"`,
+		"duration: 1s\nclients: [{layer: relu, bind: {k: 3}}]":                 `line 2: client "client 1": "bind" requires "model"`,
+		"duration: 1s\nclients: [{model: m, bind: k}]":                         `line 2: malformed "bind"; want a mapping from run-time parameters to values, such as {k: [32, 64]}`,
+		"duration: 1s\nclients: [{model: m, bind: {k: []}}]":                   `line 2: parameter "k" has 0 values; want 1 to 1024`,
+		"duration: 1s\nclients: [{model: m, bind: {k: [3, x]}}]":               `line 2: invalid value "x" of parameter "k"; want a number`,
+		"duration: 1s\nclients: [{model: m, bind: {k: -3}}]":                   `line 2: invalid value "-3" of parameter "k"; want a number`,
+		"duration: 1s\nclients: [{model: m, bind: {k: [1, 2], n: [1, 2, 3]}}]": `line 2: parameter "k" has 2 values; want 1 or 3, as many as the others`,
+		"[1]":                                                                 "line 1: invalid value for the script; want a mapping",
+		"duration: 1s":                                                        `line 1: missing "clients"`,
+		"clients: [{layer: relu}]":                                            `line 1: missing "duration"`,
+		"duration: 1s\nclients: []":                                           `line 2: malformed "clients"; want a list of at least one client`,
+		"duration: 1s\n\nclient: 3":                                           `line 3: unknown key "client" in the script; want chip, clients, duration, host, in_flight, max_calls, power, seed; did you mean clients?`,
+		"duration: 1s\npower: hysteresis=x":                                   `line 2: power setting "hysteresis=x": invalid duration "x"; want a positive duration such as 50ms`,
+		"duration: -1s\nclients: [{layer: x}]":                                `line 1: invalid duration "-1s"; want a positive duration such as 500ms`,
+		"duration: 1s\nhost: macos-ai":                                        `line 2: unknown value "macos-ai"; want one of none, linux, linux-m1, macos-air, macos-mbp, macos-max, macos-max-b, macos-guide, iphone12-coreml; did you mean macos-air or macos-max?`,
+		"duration: 1s\nduration: 1s":                                          "line 2: ",
+		"duration: 1s\nclients:\n- {name: a}":                                 `line 3: client "a": exactly one of "model" and "layer" is required`,
 		"duration: 1s\nclients:\n- {layer: relu, priority: 8}":                `line 3: invalid number "8"; want 0 to 7`,
 		"duration: 1s\nclients:\n- {layer: relu, arrival: poisson}":           `line 3: client "client 1": arrival "poisson" requires "rate"`,
 		"duration: 1s\nclients:\n- {layer: relu, rate: 3}":                    `line 3: client "client 1": "rate" requires arrival "fixed" or "poisson"`,

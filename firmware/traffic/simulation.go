@@ -40,14 +40,33 @@ type Client struct {
 	Engines int // MAC engines in use, for the energy of the wait after a call
 	// Host holds the time that the host needs for each call.
 	Host Host
+	// Turns holds the work of calls with different sizes, which they take in turn. If it is not empty,
+	// it replaces Runs, Energy, Engines and Host.Outside.
+	Turns []Work
 }
 
-// EngineTime returns the engine time of one call, which is the sum of c.Runs.
-func (c *Client) EngineTime() (t clock.Nanoseconds) {
-	for _, r := range c.Runs {
+// A Work holds the costs of one call of a client.
+type Work struct {
+	Runs    []clock.Nanoseconds // durations of the program's runs of descriptors
+	Energy  clock.Nanojoules    // of one dispatch
+	Engines int                 // MAC engines in use
+	Outside clock.Nanoseconds   // see [Host]
+}
+
+// EngineTime returns the engine time of one call, which is the sum of w.Runs.
+func (w *Work) EngineTime() (t clock.Nanoseconds) {
+	for _, r := range w.Runs {
 		t += r
 	}
 	return t
+}
+
+// Works returns the work of the client's calls in turn: c.Turns, or the one work of all calls.
+func (c *Client) Works() []Work {
+	if len(c.Turns) > 0 {
+		return c.Turns
+	}
+	return []Work{{c.Runs, c.Energy, c.Engines, c.Host.Outside}}
 }
 
 // A Host holds the time that a call spends outside the engine, in three parts.
@@ -118,8 +137,6 @@ func (c *Config) Check() error {
 		switch {
 		case x.Priority >= queue.Queues:
 			return fail("priority %d is out of range; want 0 to %d", x.Priority, queue.Queues-1)
-		case len(x.Runs) == 0:
-			return fail("program has no descriptors")
 		case x.Arrival != BackToBack && x.Arrival != Fixed && x.Arrival != Poisson && x.Arrival != After:
 			return fail("unknown arrival %q; want %s, %s, %s or %s", x.Arrival, BackToBack, Fixed, Poisson, After)
 		case x.Arrival == After && (x.After < 0 || x.After >= i):
@@ -129,22 +146,36 @@ func (c *Config) Check() error {
 		case x.Threads < 0 || x.Threads > 1024 || x.Streams < 0 || x.Streams > 1024:
 			return fail("%d threads and %d streams; want 0 to 1024 of each", x.Threads, x.Streams)
 		}
-		total := x.Host.Total()
-		for _, r := range x.Runs {
-			if !(r >= 0) {
-				return fail("run duration is %v; want 0 or more", r)
+		for _, w := range x.Works() {
+			if err := x.checkWork(&w); err != nil {
+				return err
 			}
-			total += r
 		}
-		if h := x.Host; !(min(h.Outside, h.Before, h.After) >= 0) {
-			return fail("host times are %v, %v and %v; want 0 or more", h.Outside, h.Before, h.After)
+	}
+	return nil
+}
+
+// checkWork returns a *[ConfigError] if calls with the work w cannot be simulated.
+func (c *Client) checkWork(w *Work) error {
+	fail := func(format string, a ...any) error { return &ConfigError{c.Name, fmt.Sprintf(format, a...)} }
+	if len(w.Runs) == 0 {
+		return fail("program has no descriptors")
+	}
+	total := w.Outside + c.Host.Before + c.Host.After
+	for _, r := range w.Runs {
+		if !(r >= 0) {
+			return fail("run duration is %v; want 0 or more", r)
 		}
-		if !(total > 0) {
-			return fail("call takes no time; want a positive engine or host time")
-		}
-		if math.IsInf(float64(total), 0) {
-			return fail("call has an infinite duration; want finite engine and host times")
-		}
+		total += r
+	}
+	if h := c.Host; !(min(w.Outside, h.Before, h.After) >= 0) {
+		return fail("host times are %v, %v and %v; want 0 or more", w.Outside, h.Before, h.After)
+	}
+	if !(total > 0) {
+		return fail("call takes no time; want a positive engine or host time")
+	}
+	if math.IsInf(float64(total), 0) {
+		return fail("call has an infinite duration; want finite engine and host times")
 	}
 	return nil
 }
@@ -156,6 +187,8 @@ type call struct {
 	queued  clock.Nanoseconds // time at which it reached the gate
 	run     int
 	number  int
+	turn    int // index of its work
+	work    *Work
 }
 
 // An event is something that the simulation handles at a given simulated time. Events at
@@ -256,6 +289,7 @@ type simulation struct {
 	seq    uint64
 	events events
 	random []*rand.Rand
+	works  [][]Work // of each client, in turn
 	// followers[i] lists the clients that make a call when a call of client i returns.
 	followers [][]int
 	gate      [queue.Queues]fifo // calls that wait for the gate, by priority
@@ -288,6 +322,7 @@ func Simulate(c *Config) (*Result, error) {
 		x := &c.Clients[i]
 		s.result.Clients[i].Name = x.Name
 		s.result.Clients[i].Priority = x.Priority
+		s.works = append(s.works, x.Works())
 		s.random = append(s.random, rand.New(rand.NewPCG(c.Seed, uint64(i)+1)))
 		if n := max(1, x.Streams) - 1; n > 0 {
 			s.result.Clients[i].Stuck = n
@@ -378,10 +413,11 @@ func (s *simulation) startCall(i int) {
 		c = new(call)
 	}
 	x := &s.Clients[i]
-	*c = call{client: i, arrived: s.now, number: s.calls - 1}
+	turn := s.result.Clients[i].Started % len(s.works[i])
+	*c = call{client: i, arrived: s.now, number: s.calls - 1, turn: turn, work: &s.works[i][turn]}
 	s.result.Clients[i].Started++
 	s.reportEvent(Arrived, s.now, c)
-	s.scheduleEvent(s.now+x.Host.Outside, event{kind: gates, call: c})
+	s.scheduleEvent(s.now+c.work.Outside, event{kind: gates, call: c})
 	if x.Arrival != BackToBack && !follows {
 		s.scheduleEvent(s.now+s.nextArrivalGap(i), event{kind: arrives, from: i})
 	}
@@ -430,14 +466,13 @@ func (s *simulation) startNextRun() {
 		wake := s.power.Wake(firmware.AllDomains)
 		s.result.Wake += wake
 		s.addWaitEnergy(s.now, wake)
-		x := &s.Clients[c.client]
-		took := x.Runs[c.run]
+		took := c.work.Runs[c.run]
 		s.result.Busy += took
 		s.result.Runs++
-		s.engines = x.Engines
+		s.engines = c.work.Engines
 		share := clock.Nanojoules(0)
-		if total := x.EngineTime(); total > 0 {
-			share = clock.Nanojoules(float64(x.Energy) * float64(took/total))
+		if total := c.work.EngineTime(); total > 0 {
+			share = clock.Nanojoules(float64(c.work.Energy) * float64(took/total))
 		}
 		if wake > 0 {
 			s.reportEvent(Woke, s.now, c)
@@ -510,9 +545,9 @@ func (s *simulation) endRun(c *call) {
 	s.active, s.idleAt = nil, s.now
 	s.reportEvent(Ran, s.now, c)
 	x := &s.Clients[c.client]
-	if c.run++; c.run == len(x.Runs) {
+	if c.run++; c.run == len(c.work.Runs) {
 		s.queues[x.Priority].removeFirst(c)
-		s.result.Energy += x.Energy
+		s.result.Energy += c.work.Energy
 		s.scheduleEvent(s.now+x.Host.After, event{kind: leaves, call: c})
 	}
 	s.startNextRun()

@@ -36,8 +36,8 @@ const maxClients = 1 << 10
 //	  - {name: batch, model: net.onnx, dim: "batch=4", priority: 6, arrival: back-to-back, threads: 2}
 //	  - {name: detect, layer: sigmoid c=64 h=56 w=56, priority: 2, after: camera, reads: {x: y}}
 //
-// Other keys of the script are chip, seed, in_flight, max_calls and power. Another key of a client
-// is streams. The error is a *[ScriptError] that gives the line.
+// Other keys of the script are chip, seed, in_flight, max_calls and power. Other keys of a client are
+// streams and bind, values of run-time parameters that calls take in turn, as in {k: [32, 64]}. The error is a *[ScriptError] that gives the line.
 func ReadScript(data []byte) (*Script, error) {
 	if len(data) > MaxText {
 		return nil, &ScriptError{Line: 1, What: fmt.Sprintf("script is longer than %d bytes", MaxText)}
@@ -142,6 +142,7 @@ func (s *Script) readClients(n *yaml.Node) error {
 			},
 			"after":   func(n *yaml.Node) error { return readTextValue(n, "after", &c.After) },
 			"reads":   func(n *yaml.Node) error { return readConnections(n, &c.Reads) },
+			"bind":    func(n *yaml.Node) error { return readBindings(n, &c.Bind) },
 			"rate":    func(n *yaml.Node) error { return readRate(n, &c.Rate) },
 			"threads": func(n *yaml.Node) error { return readCount(n, &c.Threads, 1, 1<<10) },
 			"streams": func(n *yaml.Node) error { return readCount(n, &c.Streams, 1, 1<<10) },
@@ -163,6 +164,8 @@ func (s *Script) readClients(n *yaml.Node) error {
 		switch {
 		case (c.Model == "") == (c.Layer == ""):
 			return newNodeError(item, `client %q: exactly one of "model" and "layer" is required`, c.Name)
+		case len(c.Bind) > 0 && c.Model == "":
+			return newNodeError(item, `client %q: "bind" requires "model"`, c.Name)
 		case c.Dim != "" && c.Model == "":
 			return newNodeError(item, `client %q: "dim" requires "model"`, c.Name)
 		case timed && c.Rate == 0:
@@ -204,6 +207,49 @@ func readConnections(n *yaml.Node, to *map[string]string) error {
 			return err
 		}
 		(*to)[in] = out
+	}
+	return nil
+}
+
+// maxTurns is the largest number of values that a run-time parameter takes in turn. Each is run once.
+const maxTurns = 1 << 10
+
+// readBindings decodes the value of the key bind of a client into *to: a nonempty mapping from names
+// of run-time parameters to a value or a list of values. All lists have the same length.
+func readBindings(n *yaml.Node, to *map[string][]uint64) error {
+	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
+		return newNodeError(n, `malformed "bind"; want a mapping from run-time parameters to values, such as {k: [32, 64]}`)
+	}
+	*to = map[string][]uint64{}
+	longest := 1
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		var name string
+		if err := readTextValue(n.Content[i], "bind", &name); err != nil {
+			return err
+		}
+		if _, twice := (*to)[name]; twice {
+			return newNodeError(n.Content[i], "duplicate parameter %q", name)
+		}
+		list := []*yaml.Node{n.Content[i+1]}
+		if n.Content[i+1].Kind == yaml.SequenceNode {
+			list = n.Content[i+1].Content
+		}
+		if len(list) == 0 || len(list) > maxTurns {
+			return newNodeError(n.Content[i], "parameter %q has %d values; want 1 to %d", name, len(list), maxTurns)
+		}
+		for _, item := range list {
+			v, err := strconv.ParseUint(item.Value, 0, 64)
+			if item.Kind != yaml.ScalarNode || err != nil {
+				return newNodeError(item, "invalid value %q of parameter %q; want a number", item.Value, name)
+			}
+			(*to)[name] = append((*to)[name], v)
+		}
+		longest = max(longest, len(list))
+	}
+	for _, name := range slices.Sorted(maps.Keys(*to)) {
+		if k := len((*to)[name]); k != 1 && k != longest {
+			return newNodeError(n, "parameter %q has %d values; want 1 or %d, as many as the others", name, k, longest)
+		}
 	}
 	return nil
 }

@@ -55,6 +55,9 @@ the engine's utilization, energy and mean power. SCRIPT is YAML; - is standard i
       arrival: back-to-back
       threads: 2           # each calls again when its call returns
       dim: batch=4         # of a network: sizes that its file leaves open
+    - name: sizes
+      model: mm.hwx        # with mm.hwx.params, see anesim layer --over
+      bind: {k: [32, 64]}  # run-time parameters; calls take the values in turn
     - name: detect
       layer: sigmoid c=64 h=56 w=56
       after: camera        # calls when a call of that client returns
