@@ -9,7 +9,7 @@ import (
 )
 
 // ModelError returns err with the name of the file that the model m was read from as a prefix. A
-// network's own name tells less: exporters write the same into many files. If m is a layer, ModelError
+// network's own name is less useful: exporters write the same into many files. If m is a layer, ModelError
 // returns err unchanged, because errors of a layer already name the operation. If file is "" or "-", the
 // prefix is the model's name.
 func ModelError(m *anesim.Model, file string, err error) error {
