@@ -72,8 +72,11 @@ const relocSection = 0x05000002
 // sizes.
 const (
 	ApertureBase = 0x30000000
-	PageSize     = 0x4000 // granule of windows
-	TileSize     = 0x40   // granule of text and constants
+	// AddressSpaceEnd is the first device address that the engine cannot reach: its address
+	// translation (DART) covers 3.5 GiB, by the Linux driver's description of the M1.
+	AddressSpaceEnd = 0xe0000000
+	PageSize        = 0x4000 // granule of windows
+	TileSize        = 0x40   // granule of text and constants
 )
 
 // Size limits of the vendor's compiler, from the command line that one container records.

@@ -104,9 +104,9 @@ func (e *engine) Power(on bool) command.Status  { e.on = on; return e.refuse }
 func (e *engine) Pause(on bool) command.Status  { e.paused = on; return e.refuse }
 func (e *engine) Secure(on bool) command.Status { e.secure = on; return e.refuse }
 
-func (e *engine) Load(_ int32, p command.Program) (uint32, command.Status) {
+func (e *engine) Load(_ int32, p command.Program) (uint32, command.Status, string) {
 	e.loads++
-	return p.Procedures, command.OK
+	return p.Procedures, command.OK, ""
 }
 func (e *engine) Unload(int32) { e.unloads++ }
 func (e *engine) Call(command.Header, command.Call) (command.Status, string) {

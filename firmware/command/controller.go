@@ -21,11 +21,12 @@ const (
 	WrongState         // not possible in the current state, such as before boot
 	NoRoom             // no slot is free
 	Failed             // the engine failed
+	NoMemory           // the engine's memory has no room
 )
 
 // String returns the name of the status, such as "not found".
 func (s Status) String() string {
-	names := [...]string{"ok", "malformed", "over a limit", "unsupported", "not found", "wrong state", "no room", "failed"}
+	names := [...]string{"ok", "malformed", "over a limit", "unsupported", "not found", "wrong state", "no room", "failed", "no memory"}
 	if int(s) < len(names) {
 		return names[s]
 	}
@@ -44,8 +45,9 @@ const (
 
 // An Engine does the work for a [Controller]: it loads programs, runs calls, and switches power.
 type Engine interface {
-	// Load loads a program into a slot and returns the number of its procedures.
-	Load(slot int32, p Program) (procedures uint32, s Status)
+	// Load loads a program into a slot and returns the number of its procedures. If it fails, why is the
+	// reason, or "" if the status says all.
+	Load(slot int32, p Program) (procedures uint32, s Status, why string)
 	Unload(slot int32)
 	// Call runs or queues the procedure that h identifies, with the buffers and values in c. If it does
 	// not accept the call, why is the reason, or "" if the status says all.
@@ -319,9 +321,9 @@ func (c *Controller) loadProgram(m *Message, r *Reply) {
 	case c.programs[m.Program] != nil:
 		r.refuseWithStatus(WrongState, "program slot %d already holds a program", m.Program)
 	default:
-		n, s := c.engine.Load(m.Program, p)
+		n, s, why := c.engine.Load(m.Program, p)
 		if s != OK {
-			r.refuseWithStatus(s, "engine failed to load the program")
+			r.refuseWithStatus(s, "%s", cmp.Or(why, "engine failed to load the program"))
 			return
 		}
 		p.Procedures = n

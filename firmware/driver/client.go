@@ -270,6 +270,8 @@ func translateReply(r *command.Reply) Return {
 		return NotReady
 	case command.NoRoom:
 		return NoResources
+	case command.NoMemory:
+		return NoMemory
 	}
 	return Error
 }

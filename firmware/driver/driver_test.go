@@ -20,9 +20,9 @@ type machine struct {
 	registers map[uint64]uint32
 }
 
-func (m *machine) Load(_ int32, p command.Program) (uint32, command.Status) {
+func (m *machine) Load(_ int32, p command.Program) (uint32, command.Status, string) {
 	m.loads++
-	return max(2, p.Procedures), command.OK
+	return max(2, p.Procedures), command.OK, ""
 }
 func (m *machine) Boot() command.Status       { return command.OK }
 func (m *machine) Terminate(int32, int32)     {}

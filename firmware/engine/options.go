@@ -54,9 +54,12 @@ type Options struct {
 	// no values. The report is valid until Each returns.
 	Each func(*hw.DescriptorReport)
 
-	Memory  uint64 // bytes of device memory; 0 means DefaultMemory
-	Workers int    // goroutines that compute values; 0 means one per processor
-	Budget  uint64 // limit on the steps that compute the values of one dispatch; 0 means hw.DefaultBudget for the whole call
+	Memory uint64 // bytes of device memory; 0 means DefaultMemory
+	// AddressEnd is the first device address that programs and buffers may not use; 0 means no limit, so
+	// that programs too large for the engine can be timed. See [loader.AddressSpaceEnd].
+	AddressEnd uint64
+	Workers    int    // goroutines that compute values; 0 means one per processor
+	Budget     uint64 // limit on the steps that compute the values of one dispatch; 0 means hw.DefaultBudget for the whole call
 }
 
 // An OptionError reports an option with an invalid value.

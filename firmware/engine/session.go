@@ -122,6 +122,9 @@ func (s *Session) Load(p *loader.Program) (*Loaded, error) {
 	if _, err := l.linkProgram(); err != nil {
 		return nil, err
 	}
+	if end := s.options.AddressEnd; end > 0 && l.span.hi > end {
+		return nil, &NoMemoryError{"program " + p.Name, need, s.countFreeBelow(whole.lo, end), end - whole.lo}
+	}
 	for i := range l.program.Segments {
 		seg := &l.program.Segments[i]
 		if err := s.mem.Add(dma.Segment{Name: seg.String(), Addr: seg.Addr, Size: seg.Size, Data: seg.Data}); err != nil {
@@ -156,6 +159,17 @@ func (s *Session) findFreeRange(want addressRange) addressRange {
 		}
 	}
 	return addressRange{at, at + (want.hi - want.lo)}
+}
+
+// countFreeBelow returns the number of free bytes from address low up to end.
+func (s *Session) countFreeBelow(low, end uint64) uint64 {
+	free := end - min(low, end)
+	for _, r := range s.spans {
+		if lo, hi := max(r.lo, low), min(r.hi, end); lo < hi {
+			free -= hi - lo
+		}
+	}
+	return free
 }
 
 // markRangeTaken adds r to the sorted list of the address ranges in use.

@@ -16,8 +16,11 @@ func (s *Session) Reserve(name string, size uint64) (address uint64, err error) 
 	if free := s.options.Memory - min(s.used, s.options.Memory); size > free {
 		return 0, &NoMemoryError{name, size, free, s.options.Memory}
 	}
-	const lowest = pageSize // address 0 means no buffer
+	const lowest = uint64(pageSize) // address 0 means no buffer
 	r := s.findFreeRange(addressRange{lowest, lowest + size})
+	if end := s.options.AddressEnd; end > 0 && r.hi > end {
+		return 0, &NoMemoryError{name, size, s.countFreeBelow(lowest, end), end - lowest}
+	}
 	if err := s.mem.Add(dma.Segment{Name: name, Addr: r.lo, Size: size}); err != nil {
 		return 0, err
 	}

@@ -2,6 +2,8 @@ package machine
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	"anesim/firmware/command"
@@ -54,30 +56,30 @@ type procedure struct{ loaded *engine.Loaded }
 
 // Load loads the model at the address that command p gives, and returns its number of procedures.
 // Each procedure gets its own copy of the container's segments; on a real engine they share them.
-func (x *executor) Load(slot int32, p command.Program) (procedures uint32, s command.Status) {
+func (x *executor) Load(slot int32, p command.Program) (procedures uint32, s command.Status, why string) {
 	i := int((p.Address - imageBase) / imageSize)
 	if p.Address < imageBase || i >= len(x.models) || p.Address != imageBase+uint64(i)*imageSize {
-		return 0, command.NotFound
+		return 0, command.NotFound, ""
 	}
 	named := x.models[i]
 	if named.procedures == nil {
 		list, err := named.model.Procedures(x.ctx, x.session.Options())
 		if err != nil {
-			return 0, command.Failed
+			return 0, command.Failed, ""
 		}
 		named.procedures = list
 	}
 	programs := named.procedures
 	switch {
 	case int64(p.Procedures) > int64(len(programs)):
-		return 0, command.NotFound
+		return 0, command.NotFound, ""
 	case p.Procedures > 0:
 		programs = programs[:p.Procedures]
 	}
 	r := &loadedModel{image: named}
 	for _, p := range programs {
 		if len(p.Bars()) > command.MaxProgramBars {
-			return 0, command.OverLimit
+			return 0, command.OverLimit, fmt.Sprintf("program has %d bars; want at most %d", len(p.Bars()), command.MaxProgramBars)
 		}
 	}
 	for _, p := range programs {
@@ -86,12 +88,16 @@ func (x *executor) Load(slot int32, p command.Program) (procedures uint32, s com
 			for _, p := range r.procedures {
 				p.loaded.Unload()
 			}
-			return 0, command.Failed
+			var full *engine.NoMemoryError
+			if errors.As(err, &full) {
+				return 0, command.NoMemory, err.Error()
+			}
+			return 0, command.Failed, ""
 		}
 		r.procedures = append(r.procedures, procedure{l})
 	}
 	x.programs[slot] = r
-	return uint32(len(programs)), command.OK
+	return uint32(len(programs)), command.OK, ""
 }
 
 // Unload removes the program in a slot from memory and drops its remaining calls.

@@ -179,6 +179,40 @@ set 0 z 1
 	}(), ""))
 }
 
+// TestAddressSpaceIsFull checks that programs of 67 MB fit up to the end of the engine's address space,
+// that the next one has no memory by a command and by a selector, and that unloading one makes room.
+func TestAddressSpaceIsFull(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("model big layer linear m=1 k=8192 n=4096\nsend control BOOT\n")
+	load := func(slot int, want string) {
+		fmt.Fprintf(&b, "send control LOAD_PROGRAM program=%d model=big\nexpect %s\n", slot, want)
+	}
+	const fit = (0xe0000000 - 0x30000000) / (8192*4096*2 + 0x8c000) // 43, with the text and the ports of each
+	for slot := range fit {
+		load(slot, "ok")
+	}
+	load(fit, "no-memory")
+	b.WriteString(`client app rights=user-access
+client path kind=direct rights=user-access
+call app ANE_DeviceOpen
+call path ANE_DeviceOpen
+send control UNLOAD_PROGRAM program=7
+call app ANE_ProgramCreate model=big
+expect Success
+call app ANE_ProgramCreate model=big
+expect NoMemory
+map path large bytes=0xb0000000
+expect NoMemory
+call app ANE_ProgramDestroy program=8
+expect Success
+`)
+	load(7, "ok")
+	out := script(t, b.String())
+	if want := "no memory: program linear m=1 k=8192 n=4096 needs 67"; !strings.Contains(out, want) {
+		t.Errorf("%.2000s\nlacks %q", out, want)
+	}
+}
+
 // TestLiveIns checks that live-ins are the run-time parameters of one call only. A call with a value out
 // of range, a name that the program does not have, or a bar of a program without bars runs nothing.
 func TestLiveIns(t *testing.T) {

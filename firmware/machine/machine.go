@@ -11,6 +11,7 @@ import (
 	"anesim/firmware/driver"
 	"anesim/firmware/engine"
 	"anesim/firmware/queue"
+	"anesim/loader"
 )
 
 // A Machine models all layers that a call passes through on a real computer:
@@ -51,6 +52,9 @@ type Options struct {
 // New returns a machine with an idle engine whose controller has not booted. Calls of
 // programs end when ctx is done. New returns the errors of [engine.New].
 func New(ctx context.Context, o Options) (*Machine, error) {
+	if o.Engine.AddressEnd == 0 {
+		o.Engine.AddressEnd = loader.AddressSpaceEnd
+	}
 	s, err := engine.New(o.Engine)
 	if err != nil {
 		return nil, err
