@@ -3,6 +3,7 @@ package loader
 import (
 	"fmt"
 	"iter"
+	"strings"
 
 	"anesim/hw/regs"
 	"anesim/loader/describe"
@@ -180,6 +181,11 @@ type Segment struct {
 	Prot    Protection
 	Unmade  bool // contents exist but were not loaded, for a program that is only timed
 	Unread  bool // zeros in the place of constants, in a program that reads none
+}
+
+// IsWeights reports whether the segment holds the constants of a program.
+func (s *Segment) IsWeights() bool {
+	return s.Name == "__TEXT" && s.Section == "__const" || strings.HasPrefix(s.Name, "__KERN_")
 }
 
 // End returns the device address after the last byte of the segment.

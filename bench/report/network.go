@@ -45,6 +45,7 @@ type Network struct {
 	Notes       []string          `json:"notes"`
 	L2          []Occupancy       `json:"l2"`
 	Spilled     []Spill           `json:"spilled"`
+	TooLarge    []TooLarge        `json:"too_large"`          // programs that do not fit in the engine's address space
 	WhatIfs     []WhatIf          `json:"what_ifs,omitempty"` // set if registers were changed or tiles gated
 	// Placement is set if it was requested, and Cache if a cache was used.
 	Placement *Placement `json:"placement,omitempty"`
@@ -183,12 +184,12 @@ func newMemory(r *anesim.Result) (m Memory) {
 				continue // guard segment
 			}
 			m.AllBytes += s.Size
-			switch s.Name + "," + s.Section {
-			case "__TEXT,__const", "__KERN_0,__kern_0":
+			switch {
+			case s.IsWeights():
 				if !s.Unread {
 					m.WeightBytes += s.Size
 				}
-			case "__DATA,__bss":
+			case s.Name == "__DATA" && s.Section == "__bss":
 				m.ScratchBytes += s.Size
 			}
 		}
@@ -229,6 +230,35 @@ type Spill struct {
 	Tensor  string `json:"tensor"`
 	Bytes   int    `json:"bytes"`
 	Why     string `json:"why"`
+}
+
+// A TooLarge is a program that needs more memory than the engine can address. Layer is the one with
+// whose weights it passes the limit. Cuts names the layers that would begin programs of their own; it
+// is empty if no cut helps.
+type TooLarge struct {
+	Program int      `json:"program"`
+	Bytes   uint64   `json:"bytes"`
+	Limit   uint64   `json:"limit"`
+	Layer   string   `json:"layer"`
+	Cuts    []string `json:"cuts"`
+}
+
+// String returns the finding as a sentence.
+func (o *TooLarge) String() string {
+	text := fmt.Sprintf("program %d: does not fit in one program: %s bytes of %s, passed at %s", o.Program, Thousands(o.Bytes), Thousands(o.Limit), Printable(o.Layer))
+	if len(o.Cuts) == 0 {
+		return text + "; no cut between layers helps"
+	}
+	const named = 4
+	names := make([]string, 0, named)
+	for _, name := range o.Cuts[:min(named, len(o.Cuts))] {
+		names = append(names, Printable(name))
+	}
+	text += "; it would have to be cut before " + strings.Join(names, ", ")
+	if more := len(o.Cuts) - named; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // A Loss is an output of the network that cannot be computed, because it depends on Layer, which is
@@ -344,7 +374,7 @@ func NewNetwork(r *anesim.Result) *Network {
 		Programs: []Program{}, Layers: []Layer{}, Cycles: CyclesOf(&a), Total: newWall(r, line), StagesNs: r.Stages(), Power: newPowerSpans(r, line),
 		NotModelled: MissingOf(r), Outputs: OutputsOf(r), Repeat: newRepeat(r), State: newState(r), Calls: newCalls(r), Faults: newFaults(r), Limits: newLimits(r),
 		Synthetic: r.Synthetic, Notes: append([]string{r.Residency().What}, r.Model.Network().Notes...),
-		L2: []Occupancy{}, Spilled: []Spill{}, WhatIfs: newWhatIfs(r), Cache: newCache(r.Cache),
+		L2: []Occupancy{}, Spilled: []Spill{}, TooLarge: []TooLarge{}, WhatIfs: newWhatIfs(r), Cache: newCache(r.Cache),
 	}
 	for k := range r.Programs {
 		if !r.Model.Network().InMemory {
@@ -359,6 +389,9 @@ func NewNetwork(r *anesim.Result) *Network {
 	}
 	for i := range r.Layers {
 		d.Layers = append(d.Layers, newLayer(&r.Layers[i]))
+	}
+	for _, o := range r.TooLarge() {
+		d.TooLarge = append(d.TooLarge, TooLarge{o.Program + 1, o.Bytes, o.Limit, o.Layer, append([]string{}, o.Cuts...)})
 	}
 	d.setPrecisions(r)
 	d.Operations, d.Memory = d.sumOperations(), newMemory(r)

@@ -99,7 +99,8 @@ and the error of each layer's values with respect to float32. See docs/precision
 
 The first lines say how much of the network the figures cover: nodes (the operators of
 the file), their multiply-accumulates, and the bytes of their operands and results.
---strict fails unless everything is covered. If a file of weights that FILE refers to is
+--strict fails unless everything is covered and each program fits in the engine's address
+space (0x30000000 to 0xe0000000), with weights of its own for every layer. If a file of weights that FILE refers to is
 missing, --strict, --values and --emit fail: the time is right without it, values are not.
 An output that needs a layer which is not modelled is named with that layer and has no
 values. The next lines say how long the network takes, where, why, and which of the
@@ -141,7 +142,7 @@ and --backends replaces them:
 	s.BoolVar(&f.tables, "tables", false, "use a lookup table for Elu, Selu, Celu and Softsign of ONNX, MIL and Core ML: cheaper than their exact forms, and less exact")
 	s.BoolVar(&f.l2, "l2", false, "draw how full the L2 is, from descriptor to descriptor")
 	s.IntVar(&f.top, "top", 0, "print rows only for the `N` layers that take longest when run alone; 0 is all")
-	s.BoolVar(&f.strict, "strict", false, "exit 1 unless every node of the network is in the totals and no file of weights is missing")
+	s.BoolVar(&f.strict, "strict", false, "exit 1 unless every node of the network is in the totals, each program fits and no file of weights is missing")
 	s.StringVar(&f.emit, "emit", "", "write the program to `OUT.hwx`")
 	s.StringArrayVar(&f.reshape, "reshape", nil, "what-if: a layer that looks at single pixels has them in H rows of W, `LAYER=HxW`; repeatable")
 	s.StringArrayVar(&f.merge, "merge", nil, "what-if: merge these layers into one: parallel (same input) or consecutive, `LAYER,LAYER,...`; repeatable")
@@ -319,7 +320,7 @@ func (f *modelFlags) printAccuracy(w io.Writer, doc *report.Network) error {
 }
 
 // writeOutputs writes the output tensors. It returns an error if the network faulted or, with
-// --strict, if nodes are not modelled.
+// --strict, if nodes are not modelled or a program does not fit.
 func (f *modelFlags) writeOutputs(res *anesim.Result, doc *report.Network) error {
 	file := doc.File
 	for i := range res.Layers {
@@ -334,6 +335,9 @@ func (f *modelFlags) writeOutputs(res *anesim.Result, doc *report.Network) error
 	}
 	if n := doc.Coverage.Nodes - doc.Coverage.Done; f.strict && n > 0 {
 		return input.InFile(file, fmt.Errorf("--strict: %d of %s not modelled", n, report.Plural(doc.Coverage.Nodes, "node")))
+	}
+	if n := len(doc.TooLarge); f.strict && n > 0 {
+		return input.InFile(file, fmt.Errorf("--strict: %s", doc.TooLarge[0].String()))
 	}
 	return nil
 }

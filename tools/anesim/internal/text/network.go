@@ -29,6 +29,9 @@ func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 	p.Printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Network), report.Plural(len(d.Layers), "layer"),
 		report.Plural(len(d.Programs), "program"), d.Chip, res.Options.Chip.Clock.Value/1e9)
 	p.printWhatIfs(d.WhatIfs)
+	for i := range d.TooLarge {
+		p.Printf("%s", d.TooLarge[i].String())
+	}
 	p.printCoverage(&d.Coverage)
 	if p.Width == 0 {
 		p.printBottlenecks(d, res.Report.PlanarCompute(), x, explain)
