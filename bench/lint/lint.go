@@ -3,6 +3,7 @@ package lint
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 
 	"anesim/hw/regs"
@@ -19,6 +20,8 @@ const (
 	Unwritten Rule = "unwritten"
 	Fold      Rule = "fold"
 	Hint      Rule = "hint"
+
+	Relocation Rule = "relocation"
 )
 
 // Rules lists all rules, each with the mistake that it reports.
@@ -31,6 +34,7 @@ var Rules = [...]struct {
 	{Unwritten, "a read of scratch memory, of L2 or of an output before anything is written there"},
 	{Fold, "strides that place rows, planes, channels or groups over each other"},
 	{Hint, "a field that contradicts the addresses: what a descriptor waits for, whose bytes it reads, or where a tensor is"},
+	{Relocation, "an address of weights in a container that has no relocation, or a relocation of another word"},
 }
 
 // A Finding describes a probable mistake in one descriptor of a program.
@@ -63,18 +67,19 @@ const MaxFindings = 10_000
 // compiler that TestVendorPrograms reads. The counts of three and of nine also include programs
 // outside that set.
 const (
-	byPlaces   = "bytes: a descriptor names addresses, and reads the values written there last"
-	byStrides  = "bytes: elements are stored at base + sums of strides; that one of two at the same address is lost is inferred"
-	byKept     = "bytes: a source of type 1 is kept for later readers, or repeats (16 of 16)"
-	byTypes    = "bytes: types 0 in the L2, 1 kept, 2 moved by the tile DMA, 3 a ring (324 of 324)"
-	byLocation = "bytes: SrcLoc says that the tile DMA moves a source (324 of 324)"
-	byWaits    = "bytes: descriptors wait for data that the previous one left in the L2 (114 of 114)"
-	byTiles    = "bytes: bits 2-3 are 1 or 2 only if the previous descriptor left a source (23 of 23)"
-	byPrevious = "bytes: bit 18 is set exactly if the previous descriptor wrote or describes a source (324 of 324)"
-	byDistance = "bytes: bits 18-25 say how many descriptors back the scratch area was read last (3 of 3, 0 elsewhere)"
-	byKernel   = "bytes: TDE is set if the chain wrote the kernel, and the word after the header names the writer (3 of 3)"
-	byRings    = "bytes: a ring is read by the descriptor after the one that fills it (9 of 9)"
-	byRuns     = "bytes: no data in the L2 is needed after TSR and TSE close a run (185 of 185)"
+	byPlaces      = "bytes: a descriptor names addresses, and reads the values written there last"
+	byStrides     = "bytes: elements are stored at base + sums of strides; that one of two at the same address is lost is inferred"
+	byKept        = "bytes: a source of type 1 is kept for later readers, or repeats (16 of 16)"
+	byTypes       = "bytes: types 0 in the L2, 1 kept, 2 moved by the tile DMA, 3 a ring (324 of 324)"
+	byLocation    = "bytes: SrcLoc says that the tile DMA moves a source (324 of 324)"
+	byWaits       = "bytes: descriptors wait for data that the previous one left in the L2 (114 of 114)"
+	byTiles       = "bytes: bits 2-3 are 1 or 2 only if the previous descriptor left a source (23 of 23)"
+	byPrevious    = "bytes: bit 18 is set exactly if the previous descriptor wrote or describes a source (324 of 324)"
+	byDistance    = "bytes: bits 18-25 say how many descriptors back the scratch area was read last (3 of 3, 0 elsewhere)"
+	byKernel      = "bytes: TDE is set if the chain wrote the kernel, and the word after the header names the writer (3 of 3)"
+	byRings       = "bytes: a ring is read by the descriptor after the one that fills it (9 of 9)"
+	byRelocations = "bytes: containers relocate the address of each weight stream that is on (25 of 25 words), and no other word (119 of 119)"
+	byRuns        = "bytes: no data in the L2 is needed after TSR and TSE close a run (185 of 185)"
 )
 
 // Program looks for mistakes in p that the engine would not report, such as a result that
@@ -86,12 +91,22 @@ func Program(p *loader.Program) (*Report, error) {
 		return nil, err
 	}
 	s := newState(p, l)
+	relocated := relocatedWords(p)
+	next, stop := iter.Pull2(p.Descriptors())
+	defer stop()
 	for t, err := range l.Stream.Tasks(new(regs.File)) {
 		if err != nil {
 			return nil, err
 		}
 		s.checkTask(t)
+		if relocated == nil {
+			continue
+		}
+		if d, err, ok := next(); ok && err == nil {
+			s.checkRelocations(d, &t.Groups, relocated)
+		}
 	}
+	s.checkOtherRelocations(relocated)
 	s.checkFinalState()
 	s.report.Descriptors = l.Count
 	slices.SortStableFunc(s.report.Findings, func(a, b Finding) int { return cmp.Compare(a.Descriptor, b.Descriptor) })

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,4 +83,50 @@ func mistakes(l *loader.Linked, i int, x *regs.Task) (list []string) {
 		list = append(list, fmt.Sprintf("L2.SourceCfg=%#x", uint32(c)))
 	}
 	return list
+}
+
+// A container whose weight addresses have no relocations, or has one at another word, is found, though
+// it runs as before where it stands.
+func TestRelocations(t *testing.T) {
+	m, err := anesim.Layer("softmax", "c=64", "h=8", "w=8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := m.Programs(t.Context(), anesim.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := *list[0]
+	if n := len(whole.Relocations); n != 17 {
+		t.Fatalf("%d relocations; want 16 lanes and one", n)
+	}
+	for what, tc := range map[string]struct {
+		change func(p *loader.Program)
+		want   []string
+	}{
+		"none": {func(p *loader.Program) { p.Relocations = nil }, []string{
+			"td 2 KernelDMASrc.CoeffBaseAddr: relocation: weight addresses without a relocation: 16, the first of lane 0", "td 3 KernelDMASrc.CoeffBaseAddr: relocation: weight addresses without a relocation: 1, the first of lane 0",
+		}},
+		"one less": {func(p *loader.Program) { p.Relocations = p.Relocations[:16] }, []string{"td 3 KernelDMASrc.CoeffBaseAddr: relocation: weight addresses without a relocation: 1, the first of lane 0"}},
+		"one moved by a word": {func(p *loader.Program) {
+			p.Relocations[16].Off += 4
+			p.Relocations[16].Register += 4
+		}, []string{"td 3 KernelDMASrc.CoeffBaseAddr: relocation: weight addresses without a relocation: 1, the first of lane 0", "td 3 KernelDMASrc.CoeffBaseAddr[1].Addr: relocation: relocations of words that are no weight addresses in use: 1, the first of KernelDMASrc.CoeffBaseAddr[1].Addr"}},
+		"all": {func(*loader.Program) {}, nil},
+	} {
+		p := whole
+		p.Relocations = slices.Clone(whole.Relocations)
+		tc.change(&p)
+		r, err := lint.Program(&p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for i := range r.Findings {
+			got = append(got, r.Findings[i].String())
+		}
+		if !slices.EqualFunc(got, tc.want, strings.HasPrefix) {
+			t.Errorf("%s: %q; want %q", what, got, tc.want)
+		}
+	}
 }

@@ -9,6 +9,8 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/layer"
+	"anesim/loader/lower"
 )
 
 func unit(t *testing.T, text string) *Unit {
@@ -283,6 +285,47 @@ func TestWordLimits(t *testing.T) {
 		_, err := Assemble("f.td", []byte(td+text+"\n"), nil)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// The text of a container whose descriptors changed places is refused: its relocations are at words
+// that are no longer addresses of weights.
+func TestContainerWithOtherDescriptors(t *testing.T) {
+	p, err := lower.Lower(layer.Layer{Op: layer.Softmax, In: layer.Shape{N: 1, C: 64, H: 8, W: 8}, Axes: layer.AxisC}, layer.Weights{Table: make([]byte, 128), Reciprocal: make([]byte, 128)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := Disassemble(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(string(text), "\n.td\n")
+	if len(parts) != 6 {
+		t.Fatalf("%d descriptors", len(parts)-1)
+	}
+	file := func(order ...int) error {
+		last, rest, _ := strings.Cut(parts[5], "\n.at")
+		list := slices.Clone(parts)
+		list[5] = last
+		out := list[0]
+		for _, i := range order {
+			out += "\n.td\n" + list[i]
+		}
+		u, err := Assemble("f.td", []byte(out+"\n.at"+rest), nil)
+		if err != nil {
+			return err
+		}
+		_, err = u.File()
+		return err
+	}
+	if err := file(1, 2, 3, 4, 5); err != nil {
+		t.Errorf("as it was printed: %v", err)
+	}
+	for _, order := range [][]int{{1, 3, 2, 4, 5}, {1, 2, 4, 5}, {1, 3, 4, 5, 2}} {
+		var e *ContainerError
+		if err := file(order...); !errors.As(err, &e) || !strings.Contains(err.Error(), "relocation") {
+			t.Errorf("descriptors %v: %v", order, err)
 		}
 	}
 }

@@ -49,3 +49,14 @@ func toLowerASCII(s string) string {
 	}
 	return string(b)
 }
+
+// A ContainerError reports that the container that a text describes cannot be read back, so that no
+// other command would accept it.
+type ContainerError struct{ Err error }
+
+func (e *ContainerError) Error() string {
+	return fmt.Sprintf("container cannot be read back: %v; its .at lines hold the relocations of the descriptors that it was printed from, which must keep their places and the registers that they write", e.Err)
+}
+
+// Unwrap returns the error of reading the container.
+func (e *ContainerError) Unwrap() error { return e.Err }

@@ -1,6 +1,8 @@
 package asm
 
 import (
+	"bytes"
+
 	"anesim/hw/regs"
 	"anesim/loader"
 )
@@ -33,11 +35,15 @@ func (u *Unit) FirstWords() int { return u.Chain[0].Words }
 
 // File returns the program as the contents of a file. If the text declares ports or describes a
 // container, the file is a hardware container. Otherwise it holds only the chain of descriptors.
-// File returns an error if a container cannot hold the program.
+// File returns an error if a container cannot hold the program, or a *[ContainerError] if the text
+// describes one that cannot be read back.
 func (u *Unit) File() ([]byte, error) {
 	switch {
 	case u.file != nil:
 		copy(u.file[u.textOff:], u.Text)
+		if _, err := loader.Read("container", bytes.NewReader(u.file), int64(len(u.file))); err != nil {
+			return nil, &ContainerError{err}
+		}
 		return u.file, nil
 	case len(u.Ports) == 0:
 		return u.Text, nil
