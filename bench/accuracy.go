@@ -57,7 +57,7 @@ func (a *Accuracy) summarize(p *Presets) error {
 			ops.addPair(r.Time, row.Op)
 			sessions.addPair(r.Time, r.Sample.Session)
 			states.addToStateGroups(r)
-			chip := p.Chips[r.Sample.Chip]
+			chip := p.chipOf(r.Sample)
 			roof.addPair(Pair{r.Sample.rooflineTime(&chip), r.Time.Reference}, names...)
 			e := p.Estimate(r.Sample)
 			vendor.addPair(Pair{float64(e.Vendor), r.Time.Reference}, names...)

@@ -16,6 +16,8 @@ import (
 	"anesim/hw/host"
 )
 
+var intervals = flag.Bool("intervals", false, "write the intervals again that the residuals make, without a fit")
+
 var calibrate = flag.Bool("calibrate", false, "fit the presets to the built-in rows and write them with their residuals")
 
 func publishedRows(t *testing.T) []measured.Row {
@@ -61,15 +63,18 @@ func TestCalibration(t *testing.T) {
 		}
 		chips := write(t, filepath.Join("..", "hw", "fitted_gen.go"), chipConstants(t, &f.Presets, publishedRows(t), predictions))
 		hosts := write(t, filepath.Join("..", "hw", "host", "fitted_gen.go"), hostConstants(&f.Presets))
-		var head strings.Builder
-		head.WriteString(residualsHead)
-		for _, b := range bases(t, chips, hosts) {
-			fmt.Fprintf(&head, "# %s %s\n", b.name, b.digest)
-		}
-		if err := os.WriteFile("residuals.txt", []byte(head.String()+list), 0o666); err != nil {
+		writeResiduals(t, chips, hosts, list)
+		t.Log("written; the next run reads them")
+		return
+	}
+	if *intervals {
+		left, err := LeftOuts()
+		if err != nil {
 			t.Fatal(err)
 		}
-		t.Log("written; the next run reads them")
+		p := DefaultPresets()
+		chips := write(t, filepath.Join("..", "hw", "fitted_gen.go"), chipConstants(t, &p, publishedRows(t), left))
+		writeResiduals(t, chips, generated(t)[1], residualRows())
 		return
 	}
 	f.Evaluations = 60 // a few steps from the presets as they stand
@@ -86,6 +91,20 @@ func TestCalibration(t *testing.T) {
 	}
 	if after := f.Presets.fitHosts(samples, study); after < 0.9*before {
 		t.Errorf("the loss is %.4f with the presets and %.4f after a few steps: calibrate again", before, after)
+	}
+}
+
+// writeResiduals writes the lines of residuals.txt after digests of their sources. The arguments
+// chips and hosts are the generated files of constants.
+func writeResiduals(t *testing.T, chips, hosts, lines string) {
+	t.Helper()
+	var head strings.Builder
+	head.WriteString(residualsHead)
+	for _, b := range bases(t, chips, hosts) {
+		fmt.Fprintf(&head, "# %s %s\n", b.name, b.digest)
+	}
+	if err := os.WriteFile("residuals.txt", []byte(head.String()+lines), 0o666); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -116,7 +135,7 @@ func chipConstants(t *testing.T, p *Presets, rows []measured.Row, left map[strin
 	}
 	for _, name := range []string{"m1", "m1max"} {
 		chip := p.Chips[name]
-		for i, n := range []string{"DispatchEnergy", "MACEnergy", "DRAMEnergy", "PlanarEnergy", "ActivePower"} {
+		for i, n := range []string{"MACEnergy", "DRAMEnergy", "PlanarEnergy", "TableEnergy", "ActivePower"} {
 			fmt.Fprintf(&b, "%s%s = %.4g\n", name, n, energyConstants(&chip)[i].Value)
 		}
 		fmt.Fprintf(&b, "%sHoldTime = %.4g\n", name, chip.HoldTime.Value)
@@ -166,6 +185,12 @@ func hostConstants(p *Presets) string {
 	}
 	b.WriteString(")\n")
 	return b.String()
+}
+
+// residualRows returns the lines of residuals.txt below its head.
+func residualRows() string {
+	at := strings.LastIndex(residuals, "\n# ") + 1
+	return residuals[at+strings.IndexByte(residuals[at:], '\n')+1:]
 }
 
 // residualsHead says what residuals.txt is. Digests of what it rests on follow.
@@ -221,10 +246,12 @@ func TestTargets(t *testing.T) {
 		s         Summary
 		median, p float64
 	}{
-		{"T0+T1 left out", group(t, left.Tiers, "T0+T1"), 0.05, 0.30},
+		// The 208 descriptors of two products at low clocks, 26 to 43 % too fast, are in the tail.
+		{"T0+T1 left out", group(t, left.Tiers, "T0+T1"), 0.06, 0.40},
+		{"T0+T1 left out, at speed", group(t, left.States, "T0+T1, at speed"), 0.055, 0.40},
 		{"all left out", group(t, left.Tiers, "all"), 0.06, 0.30},
 		{"energy left out", group(t, left.Energy, "matmul+conv+decode"), 0.08, 0.30},
-		{"T0+T1", group(t, a.Tiers, "T0+T1"), 0.05, 0.30},
+		{"T0+T1", group(t, a.Tiers, "T0+T1"), 0.05, 0.40},
 		{"all", group(t, a.Tiers, "all"), 0.06, 0.30},
 		{"energy", group(t, a.Energy, "matmul+conv+decode"), 0.08, 0.30},
 	} {
@@ -250,7 +277,9 @@ func TestKnownGaps(t *testing.T) {
 		"r0095": {0.3, "one session's small calls took 150-350 us longer than the same shapes elsewhere"},
 		"r0151": {0.5, "20 us for a 1x1 layer of 192 channels whose arithmetic takes 6"},
 		"r0152": {0.6, "61 us for a 1x1 layer of 256 channels: three times the step for 1.8 times the arithmetic"},
-		"n02":   {0.3, "208 descriptors on a base M1 in 290 us, 378 in a later phase of the same machine: less than the model's preparations alone"},
+		"r0180": {0.3, "208 descriptors with 4.5 MB of results; the time left over is about that of the writes, as if they did not overlap with the copy before the next product"},
+		"r0184": {0.4, "375 rows at 300 MHz: half of it is patches of 2 x 256 where the vendor's compiler seems to have 3 x 128"},
+		"n03":   {0.4, "the program of n02 in a later phase of the same machine, 30 % slower"},
 		"r0179": {0.3, "35 us for a matrix of 64 KiB; its source calls it 512 KiB"},
 	}
 	p := DefaultPresets()
@@ -310,7 +339,7 @@ func TestPublishedChecks(t *testing.T) {
 		return float64(e.Energy) / float64(e.Wall())
 	}
 	near("W for each engine more", (loop(4)-loop(2))/2, 10.5e-3, 0.1)
-	near("W of a dispatch-bound loop", loop(2), 0.822, 0.1)
+	near("W of a dispatch-bound loop", loop(2), 0.822, 0.2)
 	// Differences of runs with equal inputs and outputs leave the arithmetic alone.
 	three, _ := estimate("r0029")
 	l := NewLowerer()
@@ -322,8 +351,8 @@ func TestPublishedChecks(t *testing.T) {
 		t.Fatal(err)
 	}
 	single := c.Estimate(p.Chips["m1"], host.Host{})
-	near("TFLOP/s of two 3x3 layers more", 2*float64(three.MACs-single.MACs)/float64(three.Engine-single.Engine)/1e3, 11.7, 0.06)
-	if peak := 2 * 16 * 256 * hw.M1().Clock.Value / 1e12; peak < 11.6 || peak > 11.8 {
+	near("TFLOP/s of two 3x3 layers more", 2*float64(three.MACs-single.MACs)/float64(three.Engine-single.Engine)/1e3, 11.99, 0.06)
+	if peak := 2 * 16 * 256 * hw.M1().Clock.Value / 1e12; peak < 11.9 || peak > 12.1 {
 		t.Errorf("peak %.2f TFLOP/s", peak)
 	}
 }

@@ -163,9 +163,6 @@ func (l *Lowerer) Chain(r *measured.Row) (*Chain, error) {
 		return nil, &UnmodelledError{r.ID, fmt.Sprintf("unknown weight format %q; want fp16, int8, int4, lut8, lut6 or lut4", r.Weights)}
 	}
 	c.Steps = narrowWeights(c.Steps, bits)
-	for n, t := range distinctDescriptors(c.Steps) {
-		c.Host.Moved += uint64(n) * t.Resolved(new(regs.Operands)).Bytes()
-	}
 	return c, nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"anesim/bench/measured"
 	"anesim/hw"
 	"anesim/hw/clock"
-	"anesim/hw/host"
 )
 
 // An EngineBand bounds the measured engine time for one kind of work, as a multiple of the
@@ -54,16 +53,19 @@ func computeEngineBands(rows []measured.Row, left map[string]LeftOut) (bands []E
 		}
 		bands = append(bands, newEngineBand(kind, list))
 	}
-	return append(bands, newUnmeasuredBand(engineRatios(rows, left, ByKind)))
+	unmeasured := newUnmeasuredBand(engineRatios(rows, left, ByKind))
+	for _, b := range bands { // work without rows is not known better than work with rows
+		unmeasured.Low, unmeasured.High = min(unmeasured.Low, b.Low-0.001), max(unmeasured.High, b.High+0.001)
+	}
+	return append(bands, unmeasured)
 }
 
 // isEngineRow reports whether the engine accounts for more than half of the time of row r,
-// according to the prediction of a model that was fitted without r's session. It returns false for
-// hosts whose memory ran at a reduced speed.
+// according to the prediction of a model that was fitted without r's session.
 func isEngineRow(r *measured.Row, predictions map[string]LeftOut) bool {
 	l, ok := predictions[r.ID]
 	p := &l[BySession]
-	return ok && r.Warm() > 0 && p.Engine > p.Time/2 && !isSlowHost(RowHost(r))
+	return ok && r.Warm() > 0 && p.Engine > p.Time/2
 }
 
 // engineRatios returns, for each row whose time is mostly engine time, the measured engine time
@@ -72,7 +74,9 @@ func isEngineRow(r *measured.Row, predictions map[string]LeftOut) bool {
 func engineRatios(rows []measured.Row, predictions map[string]LeftOut, protocol Protocol) (list []engineRatio) {
 	for i := range rows {
 		r := &rows[i]
-		if !isEngineRow(r, predictions) {
+		// Rows that nothing explains, and rows at a low clock, which is inferred from other rows, bound
+		// work that is unlike all measured work, but nothing about a kind of work.
+		if !isEngineRow(r, predictions) || protocol != ByKind && (r.Unexplained || r.Clock > 0) {
 			continue
 		}
 		l := predictions[r.ID]
@@ -110,7 +114,7 @@ func newUnmeasuredBand(list []engineRatio) EngineBand {
 		trials = append(trials, t)
 		operations[x.op] = append(operations[x.op], t)
 	}
-	width := findSmallestWidth(len(operations), func(w float64) (held float64) {
+	width := findSmallestWidth(len(operations), 1, func(w float64) (held float64) {
 		for _, op := range slices.Sorted(maps.Keys(operations)) {
 			c := countTrialsWithinBounds(operations[op], w)
 			held += c.Share()
@@ -212,6 +216,7 @@ func computeWorkBands(rows []measured.Row, predictions map[string]LeftOut, p *Pr
 }
 
 // dominantWork returns the kind of work that causes more than half of the chain's time on the chip.
+// The passes and copies of a chain with matmuls count as matmul, because they prepare its operands.
 // The result ok is false if no kind does.
 func (c *Chain) dominantWork(chip hw.Chip) (most hw.Work, ok bool) {
 	var times [hw.WorkKinds]clock.Nanoseconds
@@ -224,17 +229,14 @@ func (c *Chain) dominantWork(chip hw.Chip) (most hw.Work, ok bool) {
 		times[d.Work()] += t
 		all += t
 	}
+	if times[hw.ProductWork] > 0 {
+		times[hw.ProductWork] += times[hw.PassWork] + times[hw.CopyWork]
+		times[hw.PassWork], times[hw.CopyWork] = 0, 0
+	}
 	for i, t := range times {
 		if t > all/2 {
 			return hw.Work(i), true
 		}
 	}
 	return 0, false
-}
-
-// isSlowHost reports whether the memory of the named host was in a slow state during its
-// measurements. The constants of such a host include a time for each megabyte that the engine
-// moves.
-func isSlowHost(name string) bool {
-	return slices.ContainsFunc(host.Presets(), func(h host.Host) bool { return h.Name == name && h.Memory.Value > 0 })
 }

@@ -160,7 +160,16 @@ func DefaultPresets() Presets {
 
 // Estimate returns the model's costs for s. It uses the chip and host in p that s names.
 func (p *Presets) Estimate(s *Sample) Estimate {
-	return s.Chain.Estimate(p.Chips[s.Chip], p.Hosts[s.Host])
+	return s.Chain.Estimate(p.chipOf(s), p.Hosts[s.Host])
+}
+
+// chipOf returns the chip in p that s names, at the clock at which s was measured.
+func (p *Presets) chipOf(s *Sample) hw.Chip {
+	c := p.Chips[s.Chip]
+	if s.Row.Clock > 0 {
+		return c.AtClock(clock.Hertz(s.Row.Clock) * 1e6)
+	}
+	return c
 }
 
 // rooflineTime returns a naive estimate of the sample's time in nanoseconds: the longer of the time

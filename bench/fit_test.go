@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/optimize"
 
+	"anesim/bench/measured"
 	"anesim/hw"
 	"anesim/hw/evidence"
 	"anesim/hw/host"
@@ -122,10 +123,11 @@ func (c *free) put(p *Presets, place float64) {
 
 func (p *Presets) clone() Presets { return Presets{maps.Clone(p.Chips), maps.Clone(p.Hosts)} }
 
-// importance returns the weight of a row of the given tier in the fit. Rows whose time is mostly
-// host time have a low weight, because they contain little information about the engine.
-func importance(tier string) float64 {
-	if tier == "T2" {
+// importance returns the weight of a row in the fit. Rows whose time is mostly host time have a low
+// weight, because they contain little information about the engine, and so have rows at a low clock,
+// whose clock and memory rate are inferred from other rows.
+func importance(r *measured.Row) float64 {
+	if r.Tier == "T2" || r.Clock > 0 {
 		return 1
 	}
 	return 3
@@ -155,12 +157,12 @@ func (p *Presets) fitHosts(samples []Sample, prior map[string]host.Host) float64
 	for i := range samples {
 		s := &samples[i]
 		us := s.Row.Warm()
-		if us == 0 {
+		if us == 0 || s.Row.Unexplained {
 			continue
 		}
-		e := s.Chain.Estimate(p.Chips[s.Chip], host.Host{})
+		e := s.Chain.Estimate(p.chipOf(s), host.Host{})
 		groups[s.Host] = append(groups[s.Host], observation{
-			s.Chain.Host.Terms(), us - float64(e.Engine)/1e3, 1 / us, importance(s.Row.Tier),
+			s.Chain.Host.Terms(), us - float64(e.Engine)/1e3, 1 / us, importance(s.Row),
 		})
 	}
 	loss := 0.0

@@ -24,6 +24,10 @@ func (i Interval) Holds(ns float64) bool { return i.Low <= ns && ns <= i.High }
 // rows uses the rows of a larger group.
 const leastRows = 8
 
+// leastTrials is the smallest number of rows from which the width of intervals is computed. Bounds
+// that must hold four of five rows and one more would have to hold all of eight.
+const leastTrials = 20
+
 // A ratio is the measured time of a row divided by the prediction of a fit without it, with the
 // properties by which rows are grouped.
 type ratio struct {
@@ -87,9 +91,10 @@ type widthGroup struct {
 // computeWidths returns the factor by which the bounds of each group of rows are widened. Errors
 // within a session are correlated, so the quantiles of other sessions contain too few of its rows.
 // The factors are computed from all rows outside the given fold. A group with few rows gets the
-// factor of all rows in the same state.
+// factor of all rows whose time is the engine's in the same way.
 func (s *Spreads) computeWidths(protocol Protocol, fold string) map[widthGroup]float64 {
-	within, states := make(map[widthGroup][]trial), make(map[string][]trial)
+	within, tiers := make(map[widthGroup][]trial), make(map[bool][]trial)
+	states := make(map[string]bool)
 	for i := range s.ratios[protocol] {
 		x := &s.ratios[protocol][i]
 		if x.folds[protocol] == fold {
@@ -102,16 +107,17 @@ func (s *Spreads) computeWidths(protocol Protocol, fold string) map[widthGroup]f
 		t := trial{x.value, low, high}
 		g := widthGroup{x.state, x.engine}
 		within[g] = append(within[g], t)
-		states[x.state] = append(states[x.state], t)
+		tiers[x.engine] = append(tiers[x.engine], t)
+		states[x.state] = true
 	}
 	widths := make(map[widthGroup]float64)
-	for state, all := range states {
+	for state := range states {
 		for _, engine := range [...]bool{false, true} {
 			g := widthGroup{state, engine}
-			if len(within[g]) >= leastRows {
+			if len(within[g]) >= leastTrials {
 				widths[g] = findWidthOfTrials(within[g])
 			} else {
-				widths[g] = findWidthOfTrials(all)
+				widths[g] = findWidthOfTrials(tiers[engine])
 			}
 		}
 	}
@@ -131,24 +137,28 @@ func countTrialsWithinBounds(list []trial, w float64) (c Coverage) {
 	return c
 }
 
+// narrowest is the smallest factor by which bounds change. Quantiles of few rows lie outside those of
+// many, so that bounds may have to become narrower.
+const narrowest = 0.4
+
 // findWidthOfTrials returns the smallest factor by which the bounds of all trials must be widened
 // to contain the required share of the ratios.
 func findWidthOfTrials(list []trial) float64 {
-	return findSmallestWidth(len(list), func(w float64) float64 { return float64(countTrialsWithinBounds(list, w).Holds) })
+	return findSmallestWidth(len(list), narrowest, func(w float64) float64 { return float64(countTrialsWithinBounds(list, w).Holds) })
 }
 
-// findSmallestWidth returns the smallest factor w, in steps of 0.05, for which held(w) is at least
+// findSmallestWidth returns the smallest factor w from least on, in steps of 0.05, for which held(w) is at least
 // the fraction [hw.IntervalShare] of n+1. The function held returns how many of n trials lie within
 // bounds that are widened by w. The added 1 counts the next trial, which may lie outside.
-func findSmallestWidth(n int, held func(w float64) float64) float64 {
-	const perUnit, most = 20, 400
-	for step := range most {
-		w := float64(perUnit+step) / perUnit
+func findSmallestWidth(n int, least float64, held func(w float64) float64) float64 {
+	const step, most = 0.05, 400
+	for i := range most {
+		w := least + float64(step*float64(i))
 		if h := held(w); h >= float64(n) || h >= float64(hw.IntervalShare*float64(n+1)) {
 			return w
 		}
 	}
-	return float64(perUnit+most) / perUnit
+	return least + step*most
 }
 
 // widenBounds returns low and high with their distances from 1 multiplied by w. The distance of low
@@ -202,7 +212,7 @@ func (s *Spreads) Of(r *measured.Row, estimate float64, protocol Protocol) Inter
 	if s.widen[name] == nil {
 		s.widen[name] = s.computeWidths(protocol, own.folds[protocol])
 	}
-	low, high = widenBounds(low, high, max(1, s.widen[name][widthGroup{own.state, own.engine}]))
+	low, high = widenBounds(low, high, s.widen[name][widthGroup{own.state, own.engine}])
 	return Interval{float64(estimate * low), float64(estimate * high), n}
 }
 

@@ -13,10 +13,10 @@ func StudyPresets() Presets {
 	for _, c := range hw.Chips() {
 		c.TransposeRate.Value, c.PlanarRate.Value, c.KernelOverlap.Value = 16, 57.6e9, 0.5
 		c.ReadRate.Value = 65.4e9
-		energy := [energyTerms]float64{0.15e6, 2.21, 24, 20, 0.4}
+		energy := [energyTerms]float64{2.21, 24, 20, 20, 0.4}
 		if c.Name == "m1max" {
 			c.ReadRate.Value = 56.5e9
-			energy = [energyTerms]float64{0.087e6, 1.22, 3, 20, 0.8}
+			energy = [energyTerms]float64{1.22, 3, 20, 20, 0.8}
 		}
 		for i, k := range energyConstants(&c) {
 			k.Value = energy[i]
@@ -32,19 +32,17 @@ func StudyPresets() Presets {
 }
 
 // studyHost returns the constants toward which the fit of a host is drawn: the fixed times that
-// were measured alone, and the copy rates of a study. Under Linux it has the memory rate that a
-// select of 8 heads shows (34 GB/s, where the engine alone has 56: 12 us/MB more). Its cold weights
-// come from the other session of single calls, the guide's.
+// were measured alone, and the copy rates of a study.
 func studyHost(name string) host.Vector {
 	switch name {
 	case "linux-m1":
 		return host.Vector{0: 21.6}
 	case "linux":
-		return host.Vector{0: 40, 3: 73, 6: 12}
+		return host.Vector{0: 40}
 	case "macos-air":
-		return host.Vector{0: 175, 1: 100, 2: 200, 7: 50}
+		return host.Vector{0: 175, 1: 100, 2: 200, 6: 50}
 	case "macos-mbp":
-		return host.Vector{0: 180, 1: 115, 2: 800, 4: 5, 5: 6, 7: 50}
+		return host.Vector{0: 180, 1: 115, 2: 800, 4: 5, 5: 6, 6: 50}
 	case "macos-max":
 		return host.Vector{190, 57, 210}
 	case "macos-max-b":

@@ -97,12 +97,20 @@ func weightBits(format string) uint32 {
 	switch format {
 	case "", "fp16":
 		return 16
-	case "int8", "lut8":
+	case "int8", "uint8", "lut8":
 		return 8
-	case "lut6":
-		return 6
+	case "lut6", "sparse":
+		return 6 // of sparse ones a bit each, and a third of the values
+	case "sp50":
+		return 9
+	case "sp75":
+		return 5
 	case "int4", "lut4":
 		return 4
+	case "lut2":
+		return 2
+	case "lut1":
+		return 1
 	}
 	return 0
 }

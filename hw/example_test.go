@@ -56,6 +56,6 @@ func ExampleChip_Constants() {
 		}
 	}
 	// Output:
-	// Clock 1.428e+09 Hz decompiled
+	// Clock 1.464e+09 Hz measured
 	// TotalRate 6.8e+10 B/s measured
 }

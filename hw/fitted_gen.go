@@ -3,35 +3,35 @@
 package hw
 
 const (
-	m1ReadRate          = 6.19e+10
-	m1maxReadRate       = 5.528e+10
-	h13TransposeRate    = 6.812
-	h13PlanarRate       = 2.12e+10
-	h13KernelOverlap    = 0.2711
-	m1DispatchEnergy    = 7.395e+04
-	m1MACEnergy         = 2.095
-	m1DRAMEnergy        = 19.06
-	m1PlanarEnergy      = 38.72
-	m1ActivePower       = 0.341
-	m1HoldTime          = 7.276e+06
-	m1maxDispatchEnergy = 4e+04
-	m1maxMACEnergy      = 1.104
-	m1maxDRAMEnergy     = 15.07
-	m1maxPlanarEnergy   = 31.76
-	m1maxActivePower    = 0.6462
-	m1maxHoldTime       = 2.98e+06
+	m1ReadRate        = 6.259e+10
+	m1maxReadRate     = 5.447e+10
+	h13TransposeRate  = 9.958
+	h13PlanarRate     = 2.154e+10
+	h13KernelOverlap  = 0.2341
+	m1MACEnergy       = 2.13
+	m1DRAMEnergy      = 19.6
+	m1PlanarEnergy    = 33.58
+	m1TableEnergy     = 20.67
+	m1ActivePower     = 0.3332
+	m1HoldTime        = 7.276e+06
+	m1maxMACEnergy    = 1.101
+	m1maxDRAMEnergy   = 15.11
+	m1maxPlanarEnergy = 18.82
+	m1maxTableEnergy  = 48.27
+	m1maxActivePower  = 0.6685
+	m1maxHoldTime     = 1.092e+06
 )
 
 // Measured over estimated time of the engine, between which four of five rows lie whose
 // session the fit had not seen, and of how many rows. Kinds of few rows are pooled. Of work that no
 // row covers: whose kind the fit had not seen, widened until the bounds hold as many operations.
 const (
-	windowLow, windowHigh, windowRows             = 0.840, 1.226, 31
-	pointLow, pointHigh, pointRows                = 0.840, 1.226, 31
-	productLow, productHigh, productRows          = 0.777, 1.201, 24
-	passLow, passHigh, passRows                   = 0.840, 1.226, 31
-	unmeasuredLow, unmeasuredHigh, unmeasuredRows = 0.582, 1.776, 31
+	windowLow, windowHigh, windowRows             = 0.927, 1.181, 25
+	pointLow, pointHigh, pointRows                = 0.927, 1.181, 25
+	productLow, productHigh, productRows          = 0.911, 1.173, 20
+	passLow, passHigh, passRows                   = 0.927, 1.181, 25
+	unmeasuredLow, unmeasuredHigh, unmeasuredRows = 0.725, 2.383, 32
 )
 
 // workRows is the number of measured rows that cover each kind of work.
-var workRows = [WorkKinds]int{5, 5, 0, 19, 0, 0, 0, 0, 0, 0}
+var workRows = [WorkKinds]int{5, 5, 0, 22, 0, 0, 0, 0, 0, 0}

@@ -31,7 +31,7 @@ func TestWork(t *testing.T) {
 		t.Fatalf("%+v, %d machines", whole.Tried, len(whole.Machines))
 	}
 	last := 0
-	for _, work := range []int{1, 20, 60} {
+	for _, work := range []int{1, 20, 40} {
 		x := tried(work)
 		n := &x.Tried
 		if n.Left == 0 || n.Work > work+20 || n.All != n.Faster+n.NotFaster+n.OtherResults+n.Failed || n.All < last || n.All >= whole.Tried.All {

@@ -23,15 +23,27 @@ type Row struct {
 	Weights string // format of the weights, "" if the source does not give it
 	// NoHost is true if the latency excludes the host's part of a call. Such a latency is from a
 	// loop that does not copy its buffers, or it is the increase of the time per added layer.
-	NoHost    bool
-	Valid     bool    // the convolution has no padding
-	Latency   float64 // shortest wall time of a call in microseconds, 0 if not published
-	Sustained float64 // mean wall time of calls in a loop in microseconds, 0 if not published
-	Power     float64 // power of the engine's supply in watts, 0 if not published
-	Energy    float64 // energy from the engine's supply in millijoules, 0 if not published
-	Bytes     uint64  // bytes that one execution reads and writes in memory, 0 if not published
-	GFLOPS    float64 // billions of operations per second, for sources that give no latency
-	Source    string
+	NoHost bool
+	Valid  bool // the convolution has no padding
+	// Clock is the engine's clock in MHz if it is known to be below the chip's highest state, and
+	// otherwise 0.
+	Clock int
+	// Path is the software between the caller and the engine, for rows of [LaterRows].
+	Path string
+	// Shared is true if all layers of a chain have the same weights.
+	Shared bool
+	// Activations is the format of activations, "" for fp16.
+	Activations string
+	// Unexplained is true if the source does not say how it measured, and no mechanism explains the
+	// time. No constant is fitted to such a row.
+	Unexplained bool
+	Latency     float64 // shortest wall time of a call in microseconds, 0 if not published
+	Sustained   float64 // mean wall time of calls in a loop in microseconds, 0 if not published
+	Power       float64 // power of the engine's supply in watts, 0 if not published
+	Energy      float64 // energy from the engine's supply in millijoules, 0 if not published
+	Bytes       uint64  // bytes that one execution reads and writes in memory, 0 if not published
+	GFLOPS      float64 // billions of operations per second, for sources that give no latency
+	Source      string
 }
 
 // Cold reports whether the row's single calls ran before the engine and its memory reached full

@@ -10,6 +10,12 @@ import (
 //go:embed rows.txt
 var rows string
 
+//go:embed later.txt
+var laterRows string
+
+// LaterRows returns the built-in measurements of engines after the M1's, in the order of later.txt.
+func LaterRows() ([]Row, error) { return parseRows(laterRows) }
+
 // Rows returns the built-in measurements, in the order of rows.txt.
 func Rows() ([]Row, error) { return parseRows(rows) }
 
@@ -73,6 +79,16 @@ func (r *Row) setShapeValue(name, v string) (err error) {
 		r.NoHost = true
 	case name == "valid":
 		r.Valid = true
+	case name == "clock":
+		r.Clock, err = parseDimension(v)
+	case name == "path":
+		r.Path = v
+	case name == "shared":
+		r.Shared = true
+	case name == "act":
+		r.Activations = v
+	case name == "unexplained":
+		r.Unexplained = true
 	default:
 		err = fmt.Errorf("unknown key %q", name)
 	}

@@ -45,7 +45,6 @@ func computeHostTime(h *host.Host, res *Result, state func(*loader.Port) bool) c
 	}
 	l.Weights += res.Report.Rest.Weights
 	l.Weights /= listed // the report has the descriptors of every dispatch that is listed
-	l.Moved = res.Report.DMA.Total() / (listed + uint64(res.Again))
 	return h.Time(l)
 }
 

@@ -24,9 +24,6 @@ type Host struct {
 	// Zero and Subnormal are times in nanoseconds per output element that is zero or subnormal. The
 	// software that converts outputs is slower for such elements.
 	Zero, Subnormal evidence.Constant
-	// Memory is the time in microseconds per megabyte that the engine moves, for sessions in which
-	// the machine's memory was left in a slow state.
-	Memory evidence.Constant
 	// Spill is the additional time in microseconds per megabyte of fp16 outputs. It applies only if
 	// their fp32 copy is larger than the cache.
 	Spill evidence.Constant
@@ -42,10 +39,10 @@ const spillBytes = 4 << 20
 // StateTerms returns the indices in [Vector] of the constants that describe the state of memory in
 // one session. The fitted values of these constants do not apply to other sessions on the same
 // machine.
-func StateTerms() []int { return []int{3, 6} }
+func StateTerms() []int { return []int{3} }
 
 // numTerms is the number of constants that contribute to the time of a call.
-const numTerms = 8
+const numTerms = 7
 
 // A Vector holds one number per constant of a [Host] except Hold, in the order of [Host.Constants].
 type Vector [numTerms]float64
@@ -56,7 +53,6 @@ type Load struct {
 	Weights   uint64 // bytes of weights of convolutions and linear layers
 	Zero      uint64 // outputs that are zero
 	Subnormal uint64 // outputs that are subnormal
-	Moved     uint64 // bytes between device memory and the engine
 }
 
 // Terms returns a factor for each constant of a [Host], such as the megabytes of inputs. The sum of
@@ -64,7 +60,7 @@ type Load struct {
 func (l Load) Terms() Vector {
 	return Vector{
 		1, float64(l.In) / 1e6, float64(l.Out) / 1e6, float64(l.Weights) / 1e6,
-		float64(l.Zero) / 1e3, float64(l.Subnormal) / 1e3, float64(l.Moved) / 1e6, max(0, float64(l.Out)-spillBytes) / 1e6,
+		float64(l.Zero) / 1e3, float64(l.Subnormal) / 1e3, max(0, float64(l.Out)-spillBytes) / 1e6,
 	}
 }
 
@@ -79,7 +75,7 @@ func (h *Host) Time(l Load) clock.Nanoseconds {
 
 // listConstants returns pointers to the constants that contribute to the time of a call.
 func (h *Host) listConstants() [numTerms]*evidence.Constant {
-	return [...]*evidence.Constant{&h.Floor, &h.In, &h.Out, &h.Weights, &h.Zero, &h.Subnormal, &h.Memory, &h.Spill}
+	return [...]*evidence.Constant{&h.Floor, &h.In, &h.Out, &h.Weights, &h.Zero, &h.Subnormal, &h.Spill}
 }
 
 // Values returns the values of all constants except Hold.
@@ -100,7 +96,7 @@ func (h *Host) Set(values Vector) {
 // Constants returns an iterator over the name and value of every constant.
 func (h *Host) Constants() iter.Seq2[string, evidence.Constant] {
 	return func(yield func(string, evidence.Constant) bool) {
-		names := [...]string{"HostFloor", "HostIn", "HostOut", "HostWeights", "HostZero", "HostSubnormal", "HostMemory", "HostSpill"}
+		names := [...]string{"HostFloor", "HostIn", "HostOut", "HostWeights", "HostZero", "HostSubnormal", "HostSpill"}
 		for i, c := range h.listConstants() {
 			if !yield(names[i], *c) {
 				return

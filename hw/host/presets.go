@@ -5,7 +5,7 @@ import "anesim/hw/evidence"
 // newPreset returns a host of machines with the given chip, with the given hold time, whose constants
 // have the values v and the given source. It marks constants with value 0 as assumed, because no measurement shows such a cost.
 func newPreset(name, chip, source string, v Vector, hold float64) Host {
-	units := [...]string{"us/call", "us/MB", "us/MB", "us/MB", "ns/output", "ns/output", "us/MB", "us/MB"}
+	units := [...]string{"us/call", "us/MB", "us/MB", "us/MB", "ns/output", "ns/output", "us/MB"}
 	h := Host{Name: name, Chip: chip}
 	for i, c := range h.listConstants() {
 		*c = evidence.Constant{Value: v[i], Unit: units[i], Evidence: evidence.Fitted, Source: source}
@@ -24,7 +24,7 @@ const rows = "fitted to the public rows (bench.Fit) of "
 
 // phone is one term, because the inputs of the networks that it is fitted to are all of about the
 // same size. Further terms tell no network better that the fit did not see.
-var phone = Vector{455}
+var phone = Vector{453}
 
 // Presets returns all known hosts: one without any cost, two machines with a Linux driver that does
 // not copy tensors, five sessions on machines with macOS, and phones with an A14. Rates per megabyte
@@ -32,8 +32,8 @@ var phone = Vector{455}
 func Presets() []Host {
 	return []Host{
 		newPreset("none", "", "the engine alone", Vector{}, 0),
-		newPreset("linux", "m1max", rows+"the T6001 under Linux; a driver measured 38-42 us per submission", linux, linuxHold),
-		newPreset("linux-m1", "m1", rows+"the T8103 under Linux", linuxM1, linuxM1Hold),
+		newPreset("linux", "m1max", rows+"the T6001 under Linux, whose engine ran at 300 MHz; a driver measured 38-42 us per submission", linux, linuxHold),
+		newPreset("linux-m1", "m1", rows+"the T8103 under Linux, whose engine ran at about 1.2 GHz", linuxM1, linuxM1Hold),
 		newPreset("macos-air", "m1", rows+"MacBookAir10,1, macOS 15", air, airHold),
 		newPreset("macos-mbp", "m1", rows+"MacBookPro17,1, macOS 26; zeros and subnormals of relu and softmax cost as much as a mispredicted branch", mbp, mbpHold),
 		newPreset("macos-max", "m1max", rows+"MacBookPro18,2, macOS 26", max1, max1Hold),

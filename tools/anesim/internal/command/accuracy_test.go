@@ -17,7 +17,7 @@ func TestAccuracy(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	for _, want := range []string{
-		"105 rows modelled, 23 not", "latency by tier", "T0+T1", "latency by operation", "latency by the roofline",
+		"107 rows modelled, 23 not", "latency by tier", "T0+T1", "latency by operation", "latency by the roofline",
 		"unseen shape", "latency by state", "cold, by sustained mean", "matmul+conv+decode",
 		"measurements inside their interval, with the row's session left out of the fit", `row r0173: operation "wake" is not modelled`,
 		"r0003    T2        matmul     m1  macos-air/22b6e4fa   cold       4,961         4,920",
@@ -53,7 +53,7 @@ func TestAccuracyJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Schema != report.Schema || len(got.Rows) != 105 || got.Rows[0].ID != "r0002" || got.Rows[0].MeasuredUs != 993.333 || got.Rows[0].ModelUs <= 0 {
+	if got.Schema != report.Schema || len(got.Rows) != 107 || got.Rows[0].ID != "r0001" || got.Rows[0].MeasuredUs != 331.667 || got.Rows[0].ModelUs <= 0 {
 		t.Errorf("%+v", got)
 	}
 	for _, r := range got.Rows {
@@ -64,10 +64,10 @@ func TestAccuracyJSON(t *testing.T) {
 	// The interval holds its share of rows that it does not rest on; of those that the
 	// engine has most or much of, a row less at most.
 	for _, by := range []string{"shape", "session"} {
-		if c := got.Coverage[by]["all"]; c.N != 103 || c.Share < hw.IntervalShare || c.Share > hw.IntervalShare+0.1 {
+		if c := got.Coverage[by]["all"]; c.N != 107 || c.Share < hw.IntervalShare || c.Share > hw.IntervalShare+0.1 {
 			t.Errorf("%s left out: %+v", by, c)
 		}
-		if c := got.Coverage[by]["T0+T1"]; c.N != 54 || float64(c.Holds+1) < hw.IntervalShare*float64(c.N) {
+		if c := got.Coverage[by]["T0+T1"]; c.N != 56 || float64(c.Holds+1) < hw.IntervalShare*float64(c.N) {
 			t.Errorf("%s left out, T0+T1: %+v", by, c)
 		}
 	}
@@ -77,11 +77,11 @@ func TestAccuracyJSON(t *testing.T) {
 		}
 	}
 	var s struct{ N int }
-	if err := json.Unmarshal(got.Summary["T0"], &s); err != nil || s.N != 27 {
+	if err := json.Unmarshal(got.Summary["T0"], &s); err != nil || s.N != 28 {
 		t.Errorf("T0 %+v: %v", s, err)
 	}
 	var energy map[string]struct{ N int }
-	if err := json.Unmarshal(got.Summary["energy"], &energy); err != nil || energy["matmul"].N != 15 {
+	if err := json.Unmarshal(got.Summary["energy"], &energy); err != nil || energy["matmul"].N != 19 {
 		t.Errorf("energy %+v: %v", energy, err)
 	}
 }
@@ -107,12 +107,12 @@ func TestAccuracyPages(t *testing.T) {
 		}
 	}
 	const widths = 2 // of the page's drawings
-	if n := strings.Count(page, "<circle"); n != widths*105 || !strings.Contains(text, "](a-times.svg)") || !strings.Contains(text, "](a-errors.svg)") {
+	if n := strings.Count(page, "<circle"); n != widths*107 || !strings.Contains(text, "](a-times.svg)") || !strings.Contains(text, "](a-errors.svg)") {
 		t.Error("figures are missing")
 	}
 	for _, name := range []string{"a-times.svg", "a-errors.svg"} {
 		figure := read(filepath.Join(dir, name))
-		if n := strings.Count(figure, "<circle"); n != 105 || !strings.Contains(figure, "macos-air/22b6e4fa") || !strings.Contains(figure, "measured") {
+		if n := strings.Count(figure, "<circle"); n != 107 || !strings.Contains(figure, "macos-air/22b6e4fa") || !strings.Contains(figure, "measured") {
 			t.Errorf("%s: %d points", name, n)
 		}
 	}

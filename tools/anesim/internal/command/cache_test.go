@@ -87,7 +87,7 @@ func TestModelCache(t *testing.T) {
 // The cache has the network's programs and not those of the changes that its report tries.
 func TestCacheHasTheNetworkOnly(t *testing.T) {
 	net, dir := writeFile(t, "net.yaml", []byte(smallNet)), t.TempDir()
-	if out, errs, code := invoke("model", net, "--cache", dir); code != exitDone || !strings.Contains(out, "changes tried") {
+	if out, errs, code := invoke("model", net, "--cache", dir); code != exitDone || !strings.Contains(out, "change tried") {
 		t.Fatalf("exit %d: %s%s", code, out, errs)
 	}
 	entries, err := filepath.Glob(filepath.Join(dir, "*", "*", "*", "*"))

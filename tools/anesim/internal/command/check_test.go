@@ -31,7 +31,7 @@ func TestCheckCommand(t *testing.T) {
 		}
 	}
 	xml, err := os.ReadFile(report)
-	if err != nil || !strings.Contains(string(xml), `failures="1"`) || !strings.Contains(string(xml), "ActiveNE") || !strings.Contains(string(xml), `message="cycles 434 `) {
+	if err != nil || !strings.Contains(string(xml), `failures="1"`) || !strings.Contains(string(xml), "ActiveNE") || !strings.Contains(string(xml), `message="cycles 438 `) {
 		t.Errorf("%v: %s", err, xml)
 	}
 	for _, bad := range [][]string{
@@ -147,7 +147,7 @@ func TestCheckNamesConstants(t *testing.T) {
 		t.Fatalf("%d: %s%s", code, out, errs)
 	}
 	out, _, code := invoke("check", "--baseline", base, "--chip", "m1,Clock=1e9,DispatchEnergy=1e-6", "--layer", "relu c=4")
-	if code != 1 || !strings.Contains(out, "the chip changed, the program did not: Clock 1.428e+09 -> 1e+09, DispatchEnergy") {
+	if code != 1 || !strings.Contains(out, "the chip changed, the program did not: Clock 1.464e+09 -> 1e+09, DispatchEnergy") {
 		t.Errorf("status %d: %s", code, out)
 	}
 }

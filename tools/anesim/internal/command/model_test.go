@@ -283,7 +283,7 @@ func TestModelInSegments(t *testing.T) {
 		t.Errorf("synthetic %q, outputs %+v, layers %+v", r.Synthetic, r.Outputs, r.Layers)
 	}
 	out, _, _ := invoke("model", net)
-	for _, want := range []string{"net  6 layers, 2 programs, chip", " of it 2 dispatches)", "\nprogram 2: c to d, 4 layers, 4 descriptors, 0 B of scratch\n"} {
+	for _, want := range []string{"net  6 layers, 2 programs, chip", "\nprogram 2: c to d, 4 layers, 4 descriptors, 0 B of scratch\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in the table:\n%s", want, out)
 		}

@@ -140,8 +140,8 @@ func TestPageExplains(t *testing.T) {
 	page(append(strings.Fields("layer add c=64 h=32 w=32 --timing-only"), "--emit", hwx)...)
 	const command = "<code>anesim "
 	for flags, want := range map[string]string{
-		"":                                  command + "run " + hwx + " --timing-only --gate-tiles ",
-		"--chip m1max":                      command + "run " + hwx + " --timing-only --chip m1max --gate-tiles ",
+		"--host linux":                      command + "run " + hwx + " --timing-only --gate-tiles ",
+		"--host linux --chip m1max":         command + "run " + hwx + " --timing-only --chip m1max --gate-tiles ",
 		"--set Common.TileCfg.TileHeight=2": "",
 		"--power-budget 3":                  "",
 	} {

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"anesim/hw/host"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -230,7 +231,11 @@ func TestExplainedAndBaseline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := explain.Explain(context.Background(), m, anesim.Options{}, explain.Options{})
+	linux, err := host.ByName("linux") // where a user can gate tiles
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := explain.Explain(context.Background(), m, anesim.Options{Host: linux}, explain.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,8 +34,8 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	if d.Kind != "network" {
 		what = "td"
 	}
-	p.Printf("%s  %s on chip %s: %s cycles, %v, %v (%v of it the dispatch), %s moved", report.Printable(d.Model), d.Kind, d.Chip,
-		report.Thousands(d.Now.Cycles), d.Now.TimeNs, d.Now.EnergyNJ+d.DispatchNJ, d.DispatchNJ, report.Size(d.Now.DMABytes))
+	p.Printf("%s  %s on chip %s: %s cycles, %v, %v%s, %s moved", report.Printable(d.Model), d.Kind, d.Chip,
+		report.Thousands(d.Now.Cycles), d.Now.TimeNs, d.Now.EnergyNJ+d.DispatchNJ, dispatchShare(d.DispatchNJ, "the dispatch"), report.Size(d.Now.DMABytes))
 	p.Printf("")
 	columns := []terminal.Column{terminal.Word(what, 0), terminal.Word("op", 0)}
 	if d.Kind == "network" {
@@ -166,4 +166,13 @@ func (p pager) printChange(n int, c *explain.Change, whole clock.Nanoseconds) {
 		p.Printf("   after:  no command, since it needs weights that are not available")
 	}
 	p.Printf("")
+}
+
+// dispatchShare returns the part of an energy that dispatches take, in parentheses, or "" if they
+// take nothing of their own, as on the chips with a preset.
+func dispatchShare(energy clock.Nanojoules, what string) string {
+	if energy == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%v of it %s)", energy, what)
 }

@@ -113,8 +113,8 @@ func (p pager) printWhatIfs(list []report.WhatIf) {
 // printTotals prints the cycles, time and energy of a run, and its rates next to the chip's peak
 // rates. The phrase dispatch names the dispatches, which draw a fixed energy.
 func (p pager) printTotals(t *report.Wall, peak report.Rates, dispatch string) {
-	p.Printf("total: %s cycles, %v of engine time (%s to %s), %v (%v of it %s)",
-		report.Thousands(t.Cycles), t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), t.EnergyNJ, t.DispatchNJ, dispatch)
+	p.Printf("total: %s cycles, %v of engine time (%s to %s), %v%s",
+		report.Thousands(t.Cycles), t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), t.EnergyNJ, dispatchShare(t.DispatchNJ, dispatch))
 	share := func(rate, peak float64, unit string) string {
 		return fmt.Sprintf("%s %s (%.1f%% of peak)", report.Rate(rate), unit, report.Percent(rate, peak))
 	}

@@ -114,8 +114,7 @@ func (r *Report) setHeadline(t *report.Wall, peak report.Rates) {
 		{"Engine time", t.TimeNs.String(), "total.time_ns", float64(t.TimeNs), interval},
 		{"Wall time", t.WallNs.String(), "total.wall_ns", float64(t.WallNs), "host " + r.Host},
 		{"Cycles", newCountCell(t.Cycles).Text, "total.cycles", float64(t.Cycles), newCountCell(t.Saved).Text + " saved by overlap"},
-		{"Energy", t.EnergyNJ.String(), "total.energy_nj", float64(t.EnergyNJ), t.DispatchNJ.String() + " of it the dispatch"},
-		{"Peak power", fmt.Sprintf("%.3g W", t.PeakW), "total.peak_w", t.PeakW, "of the highest span"},
+		{"Energy", t.EnergyNJ.String(), "total.energy_nj", float64(t.EnergyNJ), "of all dispatches"},
 		{"Moved", report.Size(t.DMABytes), "total.dma_bytes", float64(t.DMABytes), fmt.Sprintf("%s GB/s of %s", FormatRate(t.GBPerS), FormatRate(peak.GBPerS))},
 		{"Rate", FormatRate(t.TFLOPS) + " TFLOP/s", "total.tflops", t.TFLOPS, formatShare(t.TFLOPS, peak.TFLOPS) + " of peak"},
 	}
