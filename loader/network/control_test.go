@@ -36,9 +36,9 @@ func milOp(kind, out string, t mil.Type, in ...any) mil.Operation {
 	return op
 }
 
-// newLoop returns a model whose loop applies relu and tanh to x, from the counter first while the counter and
+// newMILLoop returns a model whose loop applies relu and tanh to x, from the counter first while the counter and
 // last are in the relation less. last is a number or the name of an input.
-func newLoop(first int, less string, last any, body ...mil.Operation) []byte {
+func newMILLoop(first int, less string, last any, body ...mil.Operation) []byte {
 	vars := []mil.Var{{Name: "i", Type: scalarInt}, {Name: "v", Type: wholeX}}
 	if body == nil {
 		body = []mil.Operation{milOp("relu", "a", wholeX, "v"), milOp("tanh", "b", wholeX, "a"), milOp("add", "next", scalarInt, "i", 2)}
@@ -65,12 +65,12 @@ func TestLoopsOfMIL(t *testing.T) {
 		count   int // of iterations
 		refused string
 	}{
-		{"three iterations", newLoop(0, "less", 6), 3, ""},
-		{"up to and with the last", newLoop(0, "less_equal", 6), 4, ""},
-		{"none", newLoop(6, "less", 6), 0, ""},
-		{"a count that is an input", newLoop(0, "less", "limit"), 0, "the number of iterations depends on values"},
-		{"no end", newLoop(0, "greater_equal", 0), 0, "limit of"},
-		{"a body that is not supported", newLoop(0, "less", 4, milOp("unheard", "b", wholeX, "v"), milOp("add", "next", scalarInt, "i", 1)), 0, "unheard"},
+		{"three iterations", newMILLoop(0, "less", 6), 3, ""},
+		{"up to and with the last", newMILLoop(0, "less_equal", 6), 4, ""},
+		{"none", newMILLoop(6, "less", 6), 0, ""},
+		{"a count that is an input", newMILLoop(0, "less", "limit"), 0, "the number of iterations depends on values"},
+		{"no end", newMILLoop(0, "greater_equal", 0), 0, "limit of"},
+		{"a body that is not supported", newMILLoop(0, "less", 4, milOp("unheard", "b", wholeX, "v"), milOp("add", "next", scalarInt, "i", 1)), 0, "unheard"},
 	} {
 		n, err := ReadCoreML(tc.file, Options{})
 		if err != nil {

@@ -126,6 +126,13 @@ type Attr struct {
 	Graph  *Graph
 }
 
+// isZero reports whether all values of a are zero or empty. The kind of such an attribute does not
+// matter. An attribute with a value of another kind than its reader expects counts as not read, and
+// [Node.Apply] refuses the node.
+func (a *Attr) isZero() bool {
+	return a.Int == 0 && a.Float == 0 && a.Text == "" && len(a.Ints) == 0 && len(a.Floats) == 0 && len(a.Texts) == 0 && a.Const == nil && a.Graph == nil
+}
+
 // ListOf returns an attribute whose value is the list of integers v.
 func ListOf(v ...int) *Attr {
 	a := &Attr{}
@@ -205,7 +212,8 @@ func (e *ShapeError) Error() string { return e.Why }
 // Int returns the integer attribute with the given name, or fallback if the node does not have it.
 // The attribute is clamped to ±[MaxExtent], so that the product of two of them cannot overflow.
 func (n *Node) Int(name string, fallback int) int {
-	if a := n.Attribute(name); a != nil {
+	if a := n.Attr[name]; a != nil && (a.Int != 0 || a.isZero()) {
+		n.read.addAttribute(name)
 		return int(max(-MaxExtent, min(MaxExtent, a.Int)))
 	}
 	return fallback
@@ -214,7 +222,8 @@ func (n *Node) Int(name string, fallback int) int {
 // Float returns the floating-point attribute with the given name, or fallback if the node does not
 // have it.
 func (n *Node) Float(name string, fallback float32) float32 {
-	if a := n.Attribute(name); a != nil {
+	if a := n.Attr[name]; a != nil && (a.Float != 0 || a.isZero()) {
+		n.read.addAttribute(name)
 		return a.Float
 	}
 	return fallback
@@ -222,7 +231,8 @@ func (n *Node) Float(name string, fallback float32) float32 {
 
 // Text returns the string attribute with the given name, or fallback if the node does not have it.
 func (n *Node) Text(name, fallback string) string {
-	if a := n.Attribute(name); a != nil {
+	if a := n.Attr[name]; a != nil && (a.Text != "" || a.isZero()) {
+		n.read.addAttribute(name)
 		return a.Text
 	}
 	return fallback
@@ -240,7 +250,8 @@ func (n *Node) List(name string, input int) ([]int, bool, error) {
 	if name == "split" {
 		most = MaxList
 	}
-	if a := n.Attribute(name); a != nil {
+	if a := n.Attr[name]; a != nil && (len(a.Ints) > 0 || a.Int != 0 || a.isZero()) {
+		n.read.addAttribute(name)
 		values := a.Ints
 		if len(values) == 0 && a.Int != 0 {
 			values = []int64{a.Int}

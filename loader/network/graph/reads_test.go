@@ -36,6 +36,8 @@ func TestApply(t *testing.T) {
 		{"a computed constant", func(n *Node) { n.AllAttributes(); n.Const(0); n.Const(2) }, `input 0 ("x")`},
 		{"all but the last", func(n *Node) { n.AllAttributes(); n.Input(0); n.Input(1) }, `input 2 ("z")`},
 		{"a list from an input", func(n *Node) { n.Ignore("mode", "list"); n.Input(0); n.List("axes", 2) }, ""},
+		{"a number as a text", func(n *Node) { n.Text("mode", ""); n.List("list", -1); n.AllInputs() }, `attribute "mode"`},
+		{"a list as a number", func(n *Node) { n.Int("mode", 0); n.Float("list", 0); n.AllInputs() }, `attribute "list"`},
 		{"shapes", func(n *Node) { n.InferShapes(func() { readAll(n) }) }, ""},
 	} {
 		n := newNode()

@@ -15,6 +15,7 @@ import (
 type Function struct {
 	Op, Domain, Overload string
 	Inputs, Outputs      []string              // names of the tensors in the nodes
+	Attributes           []string              // names of attributes without defaults
 	Defaults             map[string]*Attribute // values of attributes that a call omits
 	Nodes                []Node
 	Opsets               map[string]int64
@@ -37,6 +38,8 @@ func (r *reader) readFunction(f wire.Field) (*Function, error) {
 			return r.appendName(&fn.Inputs, f)
 		case 5:
 			return r.appendName(&fn.Outputs, f)
+		case 6:
+			return r.appendName(&fn.Attributes, f)
 		case 7:
 			if err := incrementCount(&r.nodes, maxNodes, f, "65536 nodes"); err != nil {
 				return err
@@ -60,6 +63,17 @@ func (r *reader) readFunction(f wire.Field) (*Function, error) {
 	return fn, err
 }
 
+// accepts reports whether the function has all inputs, outputs and attributes of a call. The nodes of
+// the function would ignore others.
+func (f *Function) accepts(call *Node) bool {
+	for name := range call.Attributes {
+		if f.Defaults[name] == nil && !slices.Contains(f.Attributes, name) {
+			return false
+		}
+	}
+	return len(call.Inputs) <= len(f.Inputs) && len(call.Outputs) <= len(f.Outputs)
+}
+
 // functionKey identifies the function that a node calls.
 type functionKey struct{ domain, op, overload string }
 
@@ -71,8 +85,8 @@ const (
 
 // expandFunctions replaces each node that calls a function of the file by the nodes of that
 // function. It leaves the call of a function that uses another version of the standard operators
-// than the model, because the version of a node is that of the model, and of a function that
-// defines a standard operator.
+// than the model, because the version of a node is that of the model, of a function that defines a
+// standard operator, and a call with more than its function has.
 func (m *Model) expandFunctions(functions []*Function) error {
 	x := &expander{functions: map[functionKey]*Function{}, nodes: map[*Function]int{}, used: map[string]bool{}, last: map[string]int{}, called: map[*Function]bool{}}
 	for _, f := range functions {
@@ -163,7 +177,7 @@ func (x *expander) expandNodes(nodes []Node, depth int) ([]Node, error) {
 			}
 		}
 		f := x.functions[functionKey{n.Domain, n.Op, n.Overload}]
-		if f == nil {
+		if f == nil || !f.accepts(n) {
 			out = append(out, *n)
 			continue
 		}

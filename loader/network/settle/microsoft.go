@@ -47,11 +47,11 @@ func expandQAttention(e *expansion) error {
 			return err
 		}
 		s.axis = len(d) - 1 // the columns of the weights
-		if in[i], err = e.emitDequantization(nil, e.In[i], s); err != nil {
+		if in[i], err = e.emitDequantization(nil, e.Input(i), s); err != nil {
 			return err
 		}
 	}
-	_, err := e.emitMultiResultNode(e.Out[:1], "com.microsoft", "Attention", e.Attr, in[0], in[1], e.inputTensor(2), e.inputTensor(5))
+	_, err := e.emitMultiResultNode(e.Out[:1], "com.microsoft", "Attention", e.AllAttributes(), in[0], in[1], e.inputTensor(2), e.inputTensor(5))
 	if err == nil && e.Asked(1) {
 		err = errors.New(`output "present" is not supported`)
 	}

@@ -44,12 +44,12 @@ func expandOptional(e *expansion) error {
 	if !e.Given(0) {
 		return errors.New("optional tensor is missing")
 	}
-	e.body = append(e.body, newAliasNode(e.Out[0], e.In[0]))
+	e.body = append(e.body, newAliasNode(e.Out[0], e.Input(0)))
 	return nil
 }
 
 func expandOptionalHasElement(e *expansion) error {
-	e.Out[0].Set(&graph.Const{Type: graph.Bool, Numbers: []float64{graph.Truth(e.Given(0))}})
+	e.Out[0].Set(&graph.Const{Type: graph.Bool, Numbers: []float64{graph.Truth(e.Input(0).Given())}})
 	return nil
 }
 

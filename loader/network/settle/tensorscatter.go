@@ -55,7 +55,7 @@ func expandTensorScatter(e *expansion) error {
 		if equal && b > 0 {
 			break
 		}
-		in := [2]*graph.Value{e.In[0], e.In[1]}
+		in := [2]*graph.Value{e.Input(0), e.Input(1)}
 		if !equal {
 			for i, v := range in {
 				if in[i], err = e.emitSlice(v, 0, b, b+1); err != nil {
