@@ -82,3 +82,118 @@ func TestMILForms(t *testing.T) {
 		})
 	}
 }
+
+// TestRecurrentMIL computes an LSTM and an RNN by their definition: the gates are input, forget, output and cell,
+// and the second direction reads the sequence from its end.
+func TestRecurrentMIL(t *testing.T) {
+	const in, hidden, steps = 3, 2, 4
+	sigmoid := func(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
+	// run returns the state after each step, in the order of the steps, and the last state and cell.
+	run := func(gates int, ih, hh, bias, xs, h, c []float64, back bool) (all [][]float64, lastH, lastC []float64) {
+		all = make([][]float64, steps)
+		for k := range steps {
+			s := k
+			if back {
+				s = steps - 1 - k
+			}
+			z := make([]float64, gates*hidden)
+			for i := range z {
+				z[i] = bias[i]
+				for j := range in {
+					z[i] += ih[i*in+j] * xs[s*in+j]
+				}
+				for j := range hidden {
+					z[i] += hh[i*hidden+j] * h[j]
+				}
+			}
+			h, c = slices.Clone(h), slices.Clone(c)
+			for i := range hidden {
+				if gates == 1 {
+					h[i] = math.Tanh(z[i])
+					continue
+				}
+				c[i] = sigmoid(z[hidden+i])*c[i] + sigmoid(z[i])*math.Tanh(z[3*hidden+i])
+				h[i] = sigmoid(z[2*hidden+i]) * math.Tanh(c[i])
+			}
+			all[s] = h
+		}
+		return all, h, c
+	}
+	literal := func(v []float64, dims ...int) string {
+		return fmt.Sprintf("tensor<fp16, [%s]>([%s])", strings.Trim(strings.Join(strings.Fields(fmt.Sprint(dims)), ", "), "[]"), strings.Trim(strings.Join(strings.Fields(fmt.Sprint(v)), ", "), "[]"))
+	}
+	xs := someNumbers(steps*in, 3)
+	for _, tc := range []struct {
+		name     string
+		gates    int
+		back     bool // with a second direction
+		sequence bool
+	}{{"lstm", 4, false, true}, {"lstm", 4, false, false}, {"lstm", 4, true, true}, {"lstm", 4, true, false}, {"rnn", 1, false, true}, {"rnn", 1, false, false}} {
+		rows := tc.gates * hidden
+		dirs := 1
+		args := "x = x"
+		var all [2][][]float64
+		var lastH, lastC, h0, c0 []float64
+		for d, end := range []string{"", "_back"} {
+			if d == 1 && !tc.back {
+				break
+			}
+			dirs = d + 1
+			ih, hh, bias := someNumbers(rows*in, 1+d), someNumbers(rows*hidden, 4+d), someNumbers(rows, 6+d)
+			h, c := someNumbers(hidden, 8+d), someNumbers(hidden, 10+d)
+			args += fmt.Sprintf(", weight_ih%s = %s, weight_hh%[1]s = %[3]s, bias%[1]s = %[4]s", end, literal(ih, rows, in), literal(hh, rows, hidden), literal(bias, rows))
+			var hd, cd []float64
+			all[d], hd, cd = run(tc.gates, ih, hh, bias, xs, h, c, d == 1)
+			lastH, lastC, h0, c0 = append(lastH, hd...), append(lastC, cd...), append(h0, h...), append(c0, c...)
+		}
+		want := map[string][]float64{"h": lastH}
+		for s := range steps {
+			for d := range dirs {
+				want["y"] = append(want["y"], all[d][s]...)
+			}
+		}
+		length := steps
+		if !tc.sequence {
+			length, want["y"] = 1, lastH
+		}
+		args += fmt.Sprintf(", initial_h = %s, output_sequence = bool(%v)", literal(h0, 1, dirs*hidden), tc.sequence)
+		if tc.back {
+			args += `, direction = string("bidirectional")`
+		}
+		cell := ""
+		if tc.name == "lstm" {
+			args += fmt.Sprintf(", initial_c = %s", literal(c0, 1, dirs*hidden))
+			cell, want["c"] = fmt.Sprintf(", tensor<fp16, [1, %d]> c", dirs*hidden), lastC
+		}
+		results := "y, h"
+		if cell != "" {
+			results += ", c"
+		}
+		text := fmt.Sprintf("program(1.3)\n{\n func main<ios18>(tensor<fp16, [%d, 1, %d]> x) {\n tensor<fp16, [%d, 1, %d]> y, tensor<fp16, [1, %[4]d]> h%s = %s(%s)[name = string(\"y\")];\n } -> (%s);\n}\n",
+			steps, in, length, dirs*hidden, cell, tc.name, args, results)
+		n, err := network.ReadMIL([]byte(text), network.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _, err := RunNetwork(n, map[string]*reference.Tensor{"x": {Type: onnx.Float16, Dims: []int{steps, 1, in}, Data: xs}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range n.Layers {
+			if n.Layers[i].Reason != "" {
+				t.Errorf("%s: %s: %s", tc.name, n.Layers[i].Name, n.Layers[i].Reason)
+			}
+		}
+		for name, w := range want {
+			if r := got[name]; r == nil || len(r.Data) != len(w) {
+				t.Errorf("%s %+v: result %s is %+v; want %v; notes %q", tc.name, tc, name, r, w, n.Notes)
+			} else {
+				for i := range w {
+					if math.Abs(r.Data[i]-w[i]) > 0.02 {
+						t.Errorf("%s %+v: element %d of %s is %g; want %g", tc.name, tc, i, name, r.Data[i], w[i])
+					}
+				}
+			}
+		}
+	}
+}
