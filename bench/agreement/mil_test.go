@@ -50,6 +50,11 @@ func TestMILForms(t *testing.T) {
 		{"softplus_parametric", "softplus_parametric(x = x, alpha = tensor<fp16, [1]>([2]), beta = tensor<fp16, [1]>([0.5]))", "1, 1, 1, 8", each(func(v float64) float64 { return 2 * math.Log1p(math.Exp(v/2)) })},
 		{"gather_along_axis", "gather_along_axis(x = x, indices = tensor<int32, [1, 1, 1, 3]>([7, 0, -2]), axis = int32(-1))", "1, 1, 1, 3", []float64{7, -3.5, 1.5}},
 		{"gather_nd", "gather_nd(x = x, indices = tensor<int32, [2, 4]>([[0, 0, 0, 7], [0, 0, 0, 1]]))", "2", []float64{7, -2}},
+		{"slice_update in the middle", "slice_update(x = x, update = tensor<fp16, [1, 1, 1, 2]>([10, 20]), begin = tensor<int32, [4]>([0, 0, 0, 3]), end = tensor<int32, [4]>([1, 1, 1, 5]))", "1, 1, 1, 8", []float64{-3.5, -2, -1, 10, 20, 1, 1.5, 7}},
+		{"slice_update of the end, counted from there", "slice_update(x = x, update = tensor<fp16, [1, 1, 1, 2]>([10, 20]), begin = tensor<int32, [4]>([0, 0, 0, -2]), end = tensor<int32, [4]>([0, 0, 0, 0]), end_mask = tensor<bool, [4]>([true, true, true, true]))", "1, 1, 1, 8", []float64{-3.5, -2, -1, 0, 0.5, 1, 10, 20}},
+		{"one_hot", "mul(x = x, y = hot)", "1, 1, 1, 8", []float64{0, 0, 0, 0, 0, 1, 0, 0}},
+		{"scatter_along_axis", `scatter_along_axis(data = x, indices = tensor<int32, [1, 1, 1, 2]>([6, 0]), updates = tensor<fp16, [1, 1, 1, 2]>([10, 20]), axis = int32(3), mode = string("add"))`, "1, 1, 1, 8", []float64{16.5, -2, -1, 0, 0.5, 1, 11.5, 7}},
+		{"scatter_nd", `scatter_nd(data = x, indices = tensor<int32, [2, 4]>([[0, 0, 0, 7], [0, 0, 0, 1]]), updates = tensor<fp16, [2]>([10, 20]), mode = string("update"))`, "1, 1, 1, 8", []float64{-3.5, 20, -1, 0, 0.5, 1, 1.5, 10}},
 		{"fill_like", "fill_like(ref_tensor = x, value = fp16(1.5))", "1, 1, 1, 8", each(func(float64) float64 { return 1.5 })},
 		{"gelu by tanh", `gelu(x = x, mode = string("TANH_APPROXIMATION"))`, "1, 1, 1, 8", each(func(v float64) float64 {
 			return v / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(v+0.044715*v*v*v)))
@@ -60,6 +65,9 @@ func TestMILForms(t *testing.T) {
 			if strings.Contains(tc.call, "quantize_x") { // of at most 2
 				before = "tensor<int8, [1, 1, 1, 8]> quantize_x = quantize(input = four, output_dtype = string(\"int8\"), scale = fp16(0x1p-2));\n"
 				before = "tensor<fp16, [1, 1, 1, 8]> four = minimum(x = x, y = fp16(2));\n" + before
+			}
+			if strings.Contains(tc.call, "hot)") {
+				before = "tensor<fp16, [8]> hot = one_hot(indices = int32(5), one_hot_vector_size = int32(8), on_value = fp16(1), off_value = fp16(0));\n"
 			}
 			text := fmt.Sprintf("program(1.3)\n{\n    func main<ios18>(tensor<fp16, [1, 1, 1, 8]> x) {\n        %stensor<fp16, [%s]> y = %s[name = string(\"y\")];\n    } -> (y);\n}\n", before, tc.dims, tc.call)
 			n, err := network.ReadMIL([]byte(text), network.Options{})

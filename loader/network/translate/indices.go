@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"anesim/loader/network/onnx"
 )
 
 // emitGather emits a node that selects elements along an axis. With batch dimensions, each element
@@ -73,6 +75,93 @@ func emitTopK(x *operation) {
 		largest = 0
 	}
 	x.emitNode("TopK", []string{x.inputName("x"), x.newIntsConstant(x.intArgument("k", 1))}, newIntAttr("axis", x.intArgument("axis", -1)), newIntAttr("largest", largest))
+}
+
+// emitOneHot emits a node that marks the place of each index on a new axis.
+func emitOneHot(x *operation) {
+	values := x.newConstant(onnx.Float16, []int64{2}, x.floatArgument("off_value", 0), x.floatArgument("on_value", 1))
+	x.emitNode("OneHot", []string{x.inputName("indices"), x.newIntsConstant(x.intArgument("one_hot_vector_size", 0)), values}, newIntAttr("axis", x.intArgument("axis", -1)))
+}
+
+// scatterModes maps the modes of a scatter to ONNX's reductions.
+var scatterModes = map[string]string{"update": "none", "add": "add", "mul": "mul", "max": "max", "min": "min"}
+
+// emitScatter emits a node that changes elements at computed places.
+func emitScatter(x *operation) {
+	mode, ok := scatterModes[x.textArgument("mode", "add")]
+	if !ok {
+		x.err = fmt.Errorf("mode %q is not supported; want update, add, mul, max or min", x.textArgument("mode", ""))
+		return
+	}
+	if x.boolArgument("validate_indices") != x.hasArgument("validate_indices") {
+		x.arguments("validate_indices") // indices out of range are errors in either case
+	}
+	in := []string{x.inputName("data"), x.inputName("indices"), x.inputName("updates")}
+	if x.Type == "scatter_nd" {
+		x.emitNode("ScatterND", in, newTextAttr("reduction", mode))
+		return
+	}
+	x.emitNode("ScatterElements", in, newIntAttr("axis", x.intArgument("axis", 0)), newTextAttr("reduction", mode))
+}
+
+// emitSliceUpdate emits nodes that replace a slice of a tensor, such as the newest words of a cache: what is
+// before it, the new values, and what is after it. All axes but one must be replaced as a whole.
+func emitSliceUpdate(x *operation) {
+	in := x.inputName("x")
+	d := x.dims[in]
+	begin, end, stride := x.intsArgument("begin"), x.intsArgument("end"), x.intsArgument("stride")
+	first, last, drop := x.boolsArgument("begin_mask", len(d)), x.boolsArgument("end_mask", len(d)), x.boolsArgument("squeeze_mask", len(d))
+	if x.err != nil {
+		return
+	}
+	if len(begin) != len(d) || len(end) != len(d) || stride != nil && len(stride) != len(d) {
+		x.err = fmt.Errorf("begin and end have %d and %d elements; want %d, one per axis", len(begin), len(end), len(d))
+		return
+	}
+	axis := -1
+	var from, to int64
+	for i, extent := range d {
+		b, e := begin[i], end[i]
+		if b < 0 {
+			b += extent
+		}
+		if e < 0 {
+			e += extent
+		}
+		if first[i] {
+			b = 0
+		}
+		if last[i] {
+			e = extent
+		}
+		switch {
+		case extent < 1 || b < 0 || e > extent || b >= e || drop[i] || stride != nil && stride[i] != 1:
+			x.err = fmt.Errorf("slice %d to %d of axis %d of shape %v is not supported; want known bounds and steps of 1", b, e, i, d)
+			return
+		case b == 0 && e == extent:
+		case axis >= 0:
+			x.err = errors.New("a slice of several axes is not supported")
+			return
+		default:
+			axis, from, to = i, b, e
+		}
+	}
+	if axis < 0 {
+		x.emitNode("Identity", []string{x.inputName("update")})
+		return
+	}
+	part := func(from, to int64) string {
+		return x.emitIntermediateNode("Slice", []string{in, x.newIntsConstant(from), x.newIntsConstant(to), x.newIntsConstant(int64(axis))})
+	}
+	var parts []string
+	if from > 0 {
+		parts = append(parts, part(0, from))
+	}
+	parts = append(parts, x.inputName("update"))
+	if to < d[axis] {
+		parts = append(parts, part(to, d[axis]))
+	}
+	x.emitNode("Concat", parts, newIntAttr("axis", int64(axis)))
 }
 
 // emitCumSum emits a node that computes a cumulative sum along an axis.
