@@ -14,38 +14,44 @@ const (
 // vendor's compiler, it makes one record for each register group. For a task without weights, it
 // makes two records for the group KernelDMASrc, to leave out the addresses and sizes of weights.
 func NewDescriptor(h regs.Header, g *regs.Groups) *regs.Descriptor {
-	d := &regs.Descriptor{Header: h}
-	for _, w := range regs.V7Windows() {
-		var v []uint32
+	windows := regs.V7Windows()
+	d := &regs.Descriptor{Header: h, Records: make([]regs.Record, 0, len(windows)+1)}
+	words := 0
+	for _, w := range windows {
+		words += w.Words
+	}
+	all := make([]uint32, 0, words) // of all groups, in one allocation: networks have many descriptors
+	for _, w := range windows {
+		first := len(all)
 		switch w.Group {
 		case "G0":
-			k := g.KernelDMASrc.Words()
-			v = k[:]
+			a := g.KernelDMASrc.Words()
+			all = append(all, a[:]...)
 			if !g.KernelOn() {
 				const head, tail = 18, 50
-				d.Records = append(d.Records, regs.Record{Addr: w.Base, Values: k[:head]})
-				w.Base, v = w.Base+4*tail, k[tail:]
+				d.Records = append(d.Records, regs.Record{Addr: w.Base, Values: all[:head:head]})
+				w.Base, first = w.Base+4*tail, tail
 			}
 		case "G1":
 			a := g.Common.Words()
-			v = a[:]
+			all = append(all, a[:]...)
 		case "G2":
 			a := g.TileDMASrc.Words()
-			v = a[:]
+			all = append(all, a[:]...)
 		case "G3":
 			a := g.L2.Words()
-			v = a[:]
+			all = append(all, a[:]...)
 		case "G4":
 			a := g.PE.Words()
-			v = a[:]
+			all = append(all, a[:]...)
 		case "G5":
 			a := g.NE.Words()
-			v = a[:]
+			all = append(all, a[:]...)
 		case "G6":
 			a := g.TileDMADst.Words()
-			v = a[:]
+			all = append(all, a[:]...)
 		}
-		d.Records = append(d.Records, regs.Record{Addr: w.Base, Values: v})
+		d.Records = append(d.Records, regs.Record{Addr: w.Base, Values: all[first:len(all):len(all)]})
 	}
 	d.Words = regs.HeaderWords
 	if h.KernelBases&3 == 3 { // the kernel is a scratch surface: the header has an extra word, 0

@@ -22,16 +22,18 @@ type Window struct {
 // modulo Sx. Taps are numbered row by row, and each group lists its taps in ascending order. Groups
 // are ordered by row modulo Sy, then by column modulo Sx.
 func (w *Window) Phases() [][]int {
-	var all [][]int
-	for py := range min(w.Sy, w.Kh) {
-		for px := range min(w.Sx, w.Kw) {
-			var taps []int
+	rows, columns := min(w.Sy, w.Kh), min(w.Sx, w.Kw)
+	all := make([][]int, 0, max(0, rows*columns))
+	list := make([]int, 0, max(0, w.Kh*w.Kw)) // of all groups, one after the other
+	for py := range rows {
+		for px := range columns {
+			first := len(list)
 			for y := py; y < w.Kh; y += w.Sy {
 				for x := px; x < w.Kw; x += w.Sx {
-					taps = append(taps, y*w.Kw+x)
+					list = append(list, y*w.Kw+x)
 				}
 			}
-			all = append(all, taps)
+			all = append(all, list[first:len(list):len(list)])
 		}
 	}
 	return all
