@@ -179,6 +179,10 @@ func (a Attribute) encode() wire.Encoding {
 		for _, v := range a.Ints {
 			m = m.Int(8, v)
 		}
+	case TextsKind:
+		for _, v := range a.Texts {
+			m = m.Text(9, v)
+		}
 	}
 	return m.Int(20, int(a.Kind))
 }

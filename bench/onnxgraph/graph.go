@@ -54,7 +54,7 @@ const (
 )
 
 // An Attribute is a named argument of a node. Kind selects the field that holds the value: Int,
-// Float, Text, Ints or Floats.
+// Float, Text, Ints, Floats or Texts.
 type Attribute struct {
 	Name   string
 	Kind   Kind
@@ -63,6 +63,7 @@ type Attribute struct {
 	Text   string
 	Ints   []int
 	Floats []float32
+	Texts  []string
 }
 
 // A Kind is the type of an attribute's value.
@@ -75,6 +76,7 @@ const (
 	TextKind   Kind = 3
 	FloatsKind Kind = 6
 	IntsKind   Kind = 7
+	TextsKind  Kind = 8
 )
 
 // A Node is an operator of a graph with the names of its input and output tensors.
@@ -122,6 +124,7 @@ func (g *Graph) Copy() *Graph {
 		for i := range m.Attributes {
 			a := &m.Attributes[i]
 			a.Ints, a.Floats = slices.Clone(a.Ints), slices.Clone(a.Floats)
+			a.Texts = slices.Clone(a.Texts)
 		}
 		c.Nodes = append(c.Nodes, &m)
 	}
@@ -233,7 +236,7 @@ func (g *Graph) formatTensor(name string) string {
 	return s
 }
 
-func formatList[T int | float32](values []T) string {
+func formatList[T int | float32 | string](values []T) string {
 	var parts []string
 	for _, v := range values {
 		parts = append(parts, fmt.Sprint(v))
@@ -252,6 +255,8 @@ func (a Attribute) String() string {
 		return fmt.Sprintf("%s=%q", a.Name, a.Text)
 	case FloatsKind:
 		return a.Name + "=" + formatList(a.Floats)
+	case TextsKind:
+		return a.Name + "=" + formatList(a.Texts)
 	}
 	return a.Name + "=" + formatList(a.Ints)
 }

@@ -52,7 +52,7 @@ var choices = []choice{
 	{10, addConv}, {6, addConvTranspose}, {9, addGemm}, {10, addConstantMatMul}, {9, addTensorMatMul}, {13, addPooling},
 	{18, addConstantOperand}, {6, addBatchNormalization}, {16, addActivation}, {4, addActivationParts}, {4, addLimitedFunction}, {14, addTwoInputOperator},
 	{16, addViewOperator}, {4, addReshape}, {9, addSelectionOrJoin}, {6, addSoftmax}, {5, addNormalization}, {8, addReduction},
-	{4, addAttention}, {4, addGate}, {2, addGateTail}, {3, addTransposeRoundTrip}, {3, addHeadProducts}, {2, addReshapedProducts}, {4, addComparison}, {2, addRounding}, {2, addArgOrTopK}, {5, addHostOperator}, {3, addQuantize}, {2, addComputedReshape}, {6, addRecurrentOperator},
+	{4, addAttention}, {4, addGate}, {2, addGateTail}, {3, addTransposeRoundTrip}, {3, addHeadProducts}, {2, addReshapedProducts}, {4, addComparison}, {2, addRounding}, {2, addArgOrTopK}, {4, addHostOperator}, {1, addExporterForm}, {3, addQuantize}, {2, addComputedReshape}, {6, addRecurrentOperator},
 	{4, addComputedOperand}, {4, addLengthNormalization}, {3, addMicrosoftOperator},
 }
 

@@ -8,6 +8,33 @@ import (
 	"anesim/loader/network/onnx"
 )
 
+// addRecurrentForm returns attributes for other activations, whose results are from -1 to 1, a limit of
+// their arguments or coupled gates. If in has an entry for sequence lengths, it may set it.
+func addRecurrentForm(b *builder, op string, directions, steps, batch int, in []string) (a []onnxgraph.Attribute) {
+	if b.randomBool(50) {
+		each := map[string]int{"LSTM": 3, "GRU": 2, "RNN": 1}[op]
+		names := onnxgraph.Attribute{Name: "activations", Kind: onnxgraph.TextsKind}
+		for range directions * each {
+			names.Texts = append(names.Texts, pickRandom(b, "Sigmoid", "Tanh", "HardSigmoid", "Softsign"))
+		}
+		a = append(a, names)
+	}
+	switch b.rng.IntN(4) {
+	case 0:
+		a = append(a, newFloatAttribute("clip", pickRandom(b, float32(0.5), 1, 3)))
+	case 1:
+		if op == "LSTM" {
+			a = append(a, newIntAttribute("input_forget", 1))
+		}
+	}
+	if len(in) > 4 && in[4] == "" {
+		lengths := onnxgraph.RandomMultiples(b.rng, batch, 0, steps, 1)
+		lengths[b.rng.IntN(batch)] = float64(b.randomInt(1, steps))
+		in[4] = b.addConstant(onnx.Int32, []int{batch}, lengths)
+	}
+	return a
+}
+
 // addRecurrentOperator adds an LSTM, GRU or RNN over the sequences in x. The offsets, the initial
 // states and all outputs but one may be left out. It returns false if x does not have rank 3 or is
 // too large.
@@ -48,6 +75,9 @@ func addRecurrentOperator(b *builder, x string) bool {
 	a := []onnxgraph.Attribute{newIntAttribute("hidden_size", hidden), newTextAttribute("direction", direction)}
 	if op == "GRU" {
 		a = append(a, newIntAttribute("linear_before_reset", b.rng.IntN(2)))
+	}
+	if b.randomBool(25) {
+		a = append(a, addRecurrentForm(b, op, directions, steps, batch, in)...)
 	}
 	bound := v.WithRange(-1, 1)
 	out := []onnxgraph.Value{bound.WithDims(steps, directions, batch, hidden), bound.WithDims(states...)}
