@@ -143,6 +143,31 @@ var exporterForms = []struct {
 		ox.Input("x", 2, 3), ox.Node("Optional", "o", inputNames("x")), ox.Node("OptionalHasElement", "h", inputNames("o")), ox.Node("OptionalGetElement", "g", inputNames("o")),
 		ox.Node("If", "y", inputNames("h"), ox.Graph("then_branch", ox.Node("Neg", "a", inputNames("g")), ox.Output("a")), ox.Graph("else_branch", ox.Node("Relu", "b", inputNames("x")), ox.Output("b"))),
 	}},
+	{"loop over the rows of a tensor", []ox.Message{
+		ox.Input("x", 3, 4), ox.Input("s", 4), ox.Whole("zero", 7, 8, []int{1}, 0), ox.Node("Shape", "d", inputNames("x")), ox.Node("Gather", "n", inputNames("d", "zero")), ox.Whole("t", 9, 1, []int{}, 1),
+		ox.Several("Loop", inputNames("y", "all"), inputNames("n", "t", "s"), ox.Graph("body",
+			ox.InputOf(7, "i"), ox.InputOf(9, "go"), ox.Input("h", 4), ox.Node("Gather", "r", inputNames("x", "i"), ox.Int("axis", 0)), ox.Node("Mul", "m", inputNames("h", "r")), ox.Node("Tanh", "k", inputNames("m")), ox.Node("Identity", "on", inputNames("go")), ox.OutputOf(9, "on"), ox.Output("k"), ox.Output("m"))),
+		ox.Output("all"),
+	}},
+	{"loop whose tensor grows", []ox.Message{
+		ox.Input("x", 1, 4), ox.Whole("n", 7, 8, []int{}, 3), ox.Node("Loop", "y", inputNames("n", "", "x"), ox.Graph("body",
+			ox.InputOf(7, "i"), ox.InputOf(9, "go"), ox.Input("h"), scalar("c", 0.5), ox.Node("Mul", "m", inputNames("x", "c")), ox.Node("Concat", "more", inputNames("h", "m"), ox.Int("axis", 0)), ox.OutputOf(9, "go"), ox.Output("more"))),
+	}},
+	{"loop over a sequence", []ox.Message{
+		ox.Input("x", 3, 4), ox.Input("s", 1, 4), ox.Ints("sizes", 1, 1, 1), ox.Node("SplitToSequence", "q", inputNames("x", "sizes")), ox.Node("SequenceLength", "n", inputNames("q")),
+		ox.Node("Loop", "y", inputNames("n", "", "s"), ox.Graph("body",
+			ox.InputOf(7, "i"), ox.InputOf(9, "go"), ox.Input("h", 1, 4), ox.Node("SequenceAt", "r", inputNames("q", "i")), ox.Node("Add", "m", inputNames("h", "r")), ox.OutputOf(9, "go"), ox.Output("m"))),
+	}},
+	{"int4 weights that a cast makes numbers", []ox.Message{
+		ox.Input("x", 2, 3), ox.Nibbles("w", 22, []int{2, 3}, -8, 7, 1, -1, 0, 2), ox.Node("Cast", "f", inputNames("w"), ox.Int("to", 1)), scalar("c", 0.25), ox.Node("Mul", "g", inputNames("f", "c")), ox.Node("Transpose", "t", inputNames("g")), ox.Node("MatMul", "y", inputNames("x", "t")),
+	}},
+	{"recurrent layer with the batch first and sequences of different lengths", []ox.Message{
+		ox.Input("x", 2, 3, 4), weightConstant("w", 1, 20, 4), weightConstant("r", 1, 20, 5), ox.Whole("n", 6, 4, []int{2}, 2, 3),
+		ox.Several("LSTM", inputNames("a", "y", "c"), inputNames("x", "w", "r", "", "n"), ox.Int("hidden_size", 5), ox.Int("layout", 1)), ox.Output("a"), ox.Output("c"),
+	}},
+	{"scan that only maps", []ox.Message{
+		ox.Input("x", 2, 3, 4), ox.Node("Scan", "y", inputNames("x"), ox.Int("num_scan_inputs", 1), ox.List("scan_input_axes", -2), ox.List("scan_output_axes", 1), ox.Graph("body", ox.Input("u", 2, 4), ox.Node("Neg", "v", inputNames("u")), ox.Output("v"))),
+	}},
 }
 
 // TestExporterForms compares forms of exporters with the definition of their operators.

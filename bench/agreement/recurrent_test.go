@@ -85,6 +85,7 @@ func TestRecurrentForms(t *testing.T) {
 		{"LSTM of shorter sequences", withLengths("LSTM", 4, 2, []int{3, 1}, []string{"h", "c"})},
 		{"LSTM of sequences that all end early", withLengths("LSTM", 4, 2, []int{2, 2}, nil)},
 		{"GRU of a sequence without steps", withLengths("GRU", 3, 2, []int{0, 2}, nil, ox.Int("linear_before_reset", 1))},
+		{"LSTM of a sequence without steps", withLengths("LSTM", 4, 1, []int{2, 0}, []string{"h", "c"})},
 		{"RNN of shorter sequences", withLengths("RNN", 1, 1, []int{1, 3}, []string{"h"}, ox.Text("direction", "reverse"))},
 	} {
 		t.Run(tc.name, func(t *testing.T) { compareFile(t, ox.Model(tc.parts...)) })

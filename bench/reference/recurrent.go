@@ -234,6 +234,10 @@ func (c *call) unrollCells(x, h0, c0 *Tensor, cells []*cell, backward []bool, st
 				return nil, fmt.Errorf("sequence %d has length %d; want 0 to %d", b, n, length)
 			}
 			h, state := last.Data[(d*batch+b)*hidden:][:hidden], lastC.Data[(d*batch+b)*hidden:][:hidden]
+			if n == 0 { // as in onnxruntime, and not the initial state
+				clear(h)
+				clear(state)
+			}
 			for i := range n {
 				t := i
 				if backward[d] {

@@ -58,6 +58,9 @@ func unrollRecurrentLayer(n *Chooser, gates int) (Operand, error) {
 		}
 		reverse := d == 1 || n.Text("direction", "forward") == "reverse"
 		y, err := unrollDirection(n, q, x, reverse)
+		if err == nil && slices.Min(q.lengths) == 0 {
+			err = clearEmptySequences(n, q)
+		}
 		if err != nil {
 			return Operand{}, err
 		}
@@ -273,23 +276,37 @@ func unrollDirection(n *Chooser, q *recurrence, x Operand, reverse bool) (Operan
 	return padWithConstant(n, y.As(longest, q.batch, q.hidden), 0, 0, count-longest, 0)
 }
 
+// clearEmptySequences adds layers that make the last state and cell of sequences without steps 0, as
+// onnxruntime does. ONNX does not say what they are.
+func clearEmptySequences(n *Chooser, q *recurrence) (err error) {
+	mask := q.newSequenceMask(func(length int) bool { return length > 0 })
+	if q.h, err = n.applyConstantOperand(layer.Mul, q.h, mask); err == nil && q.c.Name != "" {
+		q.c, err = n.applyConstantOperand(layer.Mul, q.c, mask)
+	}
+	return err
+}
+
+// newSequenceMask returns a constant with a row for each sequence: 1 if has is true for its length, or
+// 0.
+func (q *recurrence) newSequenceMask(has func(length int) bool) *graph.Const {
+	c := &graph.Const{Dims: []int{q.batch, 1}, Numbers: make([]float64, q.batch)}
+	for b, length := range q.lengths {
+		c.Numbers[b] = graph.Truth(has(length))
+	}
+	return c
+}
+
 // keepFinishedStates adds layers that give the sequences to which step t does not belong the state h
 // and the cell c from before the step. It returns the result of the step, which is 0 for them.
 func keepFinishedStates(n *Chooser, q *recurrence, t int, h, c Operand) (Operand, error) {
-	var masks [2]*graph.Const // ones for the sequences that have the step, and for the others
-	for i := range masks {
-		masks[i] = &graph.Const{Dims: []int{q.batch, 1}, Numbers: make([]float64, q.batch)}
-		for b, length := range q.lengths {
-			masks[i].Numbers[b] = graph.Truth((t < length) == (i == 0))
-		}
-	}
-	result, err := n.applyConstantOperand(layer.Mul, q.h, masks[0])
+	running, finished := q.newSequenceMask(func(length int) bool { return t < length }), q.newSequenceMask(func(length int) bool { return t >= length })
+	result, err := n.applyConstantOperand(layer.Mul, q.h, running)
 	if err != nil {
 		return result, err
 	}
 	q.h = result
 	if q.c.Name != "" {
-		if q.c, err = n.applyConstantOperand(layer.Mul, q.c, masks[0]); err != nil {
+		if q.c, err = n.applyConstantOperand(layer.Mul, q.c, running); err != nil {
 			return result, err
 		}
 	}
@@ -300,7 +317,7 @@ func keepFinishedStates(n *Chooser, q *recurrence, t int, h, c Operand) (Operand
 		if s.old.Name == "" {
 			continue
 		}
-		kept, err := n.applyConstantOperand(layer.Mul, s.old, masks[1])
+		kept, err := n.applyConstantOperand(layer.Mul, s.old, finished)
 		if err == nil {
 			*s.state, err = n.ApplyBinary(layer.Add, *s.state, kept)
 		}

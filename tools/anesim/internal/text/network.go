@@ -425,7 +425,7 @@ func (p pager) printPrograms(d *report.Network) {
 		}
 		line += fmt.Sprintf(", %s, %s, %s of scratch", report.Plural(x.Layers, "layer"), report.Plural(x.Descriptors, "descriptor"), report.Size(uint64(x.ScratchBytes)))
 		if x.Why != "" {
-			line += "; separate from the program before:  " + report.Printable(x.Why)
+			line += "; separate from the program before: " + report.Printable(x.Why)
 		}
 		if x.File != "" {
 			line += "; written to " + report.Printable(x.File)
