@@ -195,6 +195,17 @@ func FuzzReadONNX(f *testing.F) {
 	calls = append(calls, ox.Function("f", "G", names("a"), names("b"), names("axis"),
 		ox.Node("Softmax", "c", names("a"), ox.Refer("axis", "axis", 2)), ox.Node("Neg", "b", names("c")))...)
 	f.Add([]byte(calls))
+	f.Add(newMergedDecoder(1))
+	f.Add(newLoop(ox.Whole("n", 7, 8, []int{}, 3), ox.Node("SplitToSequence", "s", names("h"), ox.Int("keepdims", 0)), ox.Node("SequenceInsert", "q", names("s", "h", "i")), ox.Node("SequenceErase", "e", names("q", "i")),
+		ox.Node("SequenceAt", "t", names("e", "i")), ox.Node("ConcatFromSequence", "k", names("e"), ox.Int("new_axis", 1)), ox.Node("SequenceLength", "l", names("e")), ox.Node("Add", "r", names("t", "h"))))
+	f.Add(ox.Model(ox.Input("x", 4, 3, 2), ox.Input("s", 3), ox.Output("y"), ox.Several("Scan", names("z", "y"), names("s", "x"), ox.Int("num_scan_inputs", 1), ox.List("scan_input_directions", 1), ox.List("scan_output_axes", -1),
+		ox.Graph("body", ox.Input("h", 3), ox.Input("u", 3, 2), ox.Ints("a", 1), ox.Node("ReduceSum", "r", names("u", "a"), ox.Int("keepdims", 0)), ox.Node("Add", "t", names("h", "r")), ox.Output("t"), ox.Output("r")))))
+	f.Add(ox.Model(ox.Input("x", 1, 12, 9), ox.Ints("image", 5, 6), ox.Ints("block", 2, 3), ox.Output("y"), ox.Node("Col2Im", "c", names("x", "image", "block"), ox.List("strides", 2, 2), ox.List("pads", 1, 0, 0, 1)),
+		ox.Ints("size", 4, 9), ox.Node("CenterCropPad", "d", names("c", "size"), ox.List("axes", 2, 3)), ox.Node("Det", "e", names("d")), ox.Whole("n", 7, 8, []int{}, 9), ox.Node("HannWindow", "w", names("n")), ox.Node("Mul", "y", names("d", "w"))))
+	f.Add(ox.Model(ox.Input("x", 3, 2, 4), ox.Constant("w", []int{1, 12, 4}, zeros(48)...), ox.Constant("r", []int{1, 12, 3}, zeros(36)...), ox.Whole("n", 6, 4, []int{2}, 2, 0), ox.Output("y"),
+		ox.Several("LSTM", names("a", "y", "c"), names("x", "w", "r", "", "n"), ox.Texts("activations", "HardSigmoid", "Affine", "Softsign"), ox.Float("clip", 2), ox.Int("input_forget", 1), ox.Int("hidden_size", 3))))
+	f.Add(ox.Model(ox.Input("x", 2, 5, 3), ox.Input("z", 2, 2, 3), ox.Ints("i", 4, 1), ox.Output("y"), ox.Node("TensorScatter", "t", names("x", "z", "i"), ox.Text("mode", "circular")), ox.Nibbles("w", 22, []int{3, 4}, 1, 2, 3, -4, 5, 6, 7, -8, 1, 1, 1, 1),
+		ox.Constant("s", []int{2, 4}, 1, 1, 1, 1, 1, 1, 1, 1), ox.Node("DequantizeLinear", "d", names("w", "s"), ox.Int("axis", 0), ox.Int("block_size", 2)), ox.Node("MatMul", "y", names("t", "d"))))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		checkEnlarged(t, data, false, len(data), len(data), func(b []byte) error { _, err := ReadONNX(b, Options{}); return err })
 		n, err := ReadONNX(data, Options{})

@@ -59,6 +59,17 @@ func setItems(v *graph.Value, items []*graph.Value) {
 	v.Why = fmt.Sprintf("%q is a sequence of %d tensors; want a tensor", v.Name, len(items))
 }
 
+// setResultItems makes the result of the node a sequence of the tensors items. The lists of all
+// sequences count against the limit of unrolled loops, because a loop may append to a list that long.
+func (e *expansion) setResultItems(items []*graph.Value) error {
+	const each = 16 // tensors in a list take as much memory as a node, or less
+	if e.copied += 1 + len(items)/each; e.copied > maxUnrolled {
+		return fmt.Errorf("sequences and unrolled loops have more than %d tensors and nodes", maxUnrolled)
+	}
+	setItems(e.Out[0], items)
+	return nil
+}
+
 // sequenceItems returns the tensors of input i of n. It returns an error if the input is not a
 // sequence.
 func sequenceItems(n *graph.Node, i int) ([]*graph.Value, error) {
@@ -98,8 +109,7 @@ func (e *expansion) position(i, length, last int) (int, error) {
 }
 
 func expandSequenceConstruct(e *expansion) error {
-	setItems(e.Out[0], e.AllInputs()) // a SequenceEmpty has no inputs
-	return nil
+	return e.setResultItems(e.AllInputs()) // a SequenceEmpty has no inputs
 }
 
 func expandSequenceInsert(e *expansion) error {
@@ -111,10 +121,10 @@ func expandSequenceInsert(e *expansion) error {
 		return errors.New("tensor to insert is missing")
 	}
 	at, err := e.position(2, len(items), len(items))
-	if err == nil {
-		setItems(e.Out[0], slices.Insert(slices.Clone(items), at, e.Input(1)))
+	if err != nil {
+		return err
 	}
-	return err
+	return e.setResultItems(slices.Insert(slices.Clone(items), at, e.Input(1)))
 }
 
 func expandSequenceErase(e *expansion) error {
@@ -123,10 +133,10 @@ func expandSequenceErase(e *expansion) error {
 		return err
 	}
 	at, err := e.position(1, len(items), len(items)-1)
-	if err == nil {
-		setItems(e.Out[0], slices.Delete(slices.Clone(items), at, at+1))
+	if err != nil {
+		return err
 	}
-	return err
+	return e.setResultItems(slices.Delete(slices.Clone(items), at, at+1))
 }
 
 func expandSequenceAt(e *expansion) error {
