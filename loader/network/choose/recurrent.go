@@ -277,7 +277,7 @@ func unrollDirection(n *Chooser, q *recurrence, x Operand, reverse bool) (Operan
 }
 
 // clearEmptySequences adds layers that make the last state and cell of sequences without steps 0, as
-// onnxruntime does. ONNX does not say what they are.
+// onnxruntime does. ONNX leaves them open.
 func clearEmptySequences(n *Chooser, q *recurrence) (err error) {
 	mask := q.newSequenceMask(func(length int) bool { return length > 0 })
 	if q.h, err = n.applyConstantOperand(layer.Mul, q.h, mask); err == nil && q.c.Name != "" {

@@ -20,7 +20,7 @@ const maxUnrolled = 1 << 15
 // An UndecidedError reports that a node cannot be settled because a tensor is computed from the
 // network's inputs, such as the condition of a loop.
 type UndecidedError struct {
-	What   string // what the tensor decides, as in "loop count"
+	What   string // the decision that the tensor makes, as in "loop count"
 	Tensor *graph.Value
 }
 
