@@ -87,11 +87,14 @@ func computeGatherBlockQuantized(c *call) (*Tensor, error) {
 	return c.runOperator("Gather", map[string]*onnx.Attribute{"axis": {Int: int64(c.intAttribute("gather_axis", 0))}}, w, c.in[1])
 }
 
+// unpackNibbles returns the pairs of 4 bits in the elements of t along its last axis, or t itself if it
+// has no axes.
 func unpackNibbles(t *Tensor) *Tensor {
-	out := &Tensor{Type: t.Type, Dims: slices.Clone(t.Dims)}
-	if len(out.Dims) > 0 {
-		out.Dims[len(out.Dims)-1] *= 2
+	if len(t.Dims) == 0 {
+		return t
 	}
+	out := &Tensor{Type: t.Type, Dims: slices.Clone(t.Dims)}
+	out.Dims[len(out.Dims)-1] *= 2
 	for _, v := range t.Data {
 		out.Data = append(out.Data, math.Mod(v, 16), math.Floor(v/16))
 	}
