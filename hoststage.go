@@ -17,7 +17,7 @@ import (
 
 // computeHostStageTime returns how long the host needs for stage s of a network. It is the fixed
 // time of a call plus the time to compute the elements or to move the bytes, whichever is longer,
-// at the rates of the CPU in package placement.
+// at the rates of the machine's CPU, or else those in package placement.
 func (r *Result) computeHostStageTime(s *list.Stage) clock.Nanoseconds {
 	m := r.Machine()
 	for i := range m.Backends {
@@ -266,5 +266,16 @@ func (r *Result) Machine() placement.Machine {
 	if launch.Value <= 0 {
 		launch = evidence.New(host.BudgetSum(), "us", evidence.Measured, "the stages of a small call on an M1 under macOS (package host)")
 	}
-	return placement.Preset(launch, h.In)
+	m := placement.Preset(launch, h.In)
+	if own := r.Options.Machine; own != nil {
+		for i := range m.Backends {
+			switch b := &m.Backends[i]; b.Name {
+			case placement.GPU:
+				b.Rate, b.Bandwidth = own.GPU.Rate, own.GPU.Bandwidth
+			case placement.CPU:
+				b.Rate, b.Bandwidth = own.CPU.Rate, own.CPU.Bandwidth
+			}
+		}
+	}
+	return m
 }

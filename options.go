@@ -12,6 +12,7 @@ import (
 	"anesim/hw"
 	"anesim/hw/execycles"
 	"anesim/hw/host"
+	"anesim/hw/machine"
 	"anesim/loader/cache"
 )
 
@@ -20,6 +21,9 @@ import (
 type Options struct {
 	Chip hw.Chip   // the zero value means hw.M1
 	Host host.Host // adds its part to the wall time; the zero value adds nothing
+	// Machine is the machine that Chip and Host belong to, or nil. It gives the rates of the other
+	// processors and the interval of a call.
+	Machine *machine.Machine
 
 	// Target is the target whose rules give the vendor compiler's estimates of the descriptors.
 	// Layers and networks are lowered for it. 0 means the target for which a compiled program was

@@ -5,6 +5,7 @@ import (
 
 	"anesim/hw"
 	"anesim/hw/clock"
+	"anesim/hw/machine"
 )
 
 // A Span is a part of a run's wall time, with the energy that the engine draws in it. The field
@@ -237,5 +238,28 @@ func (r *Result) Time() (clock.Nanoseconds, hw.Interval) {
 // host's time, and the time in which the engine idles or wakes up.
 func (r *Result) Wall() clock.Nanoseconds {
 	l := r.Timeline()
-	return r.Report.Time + r.Host() + l.Idle.Time + l.Wake.Time
+	return machine.Wall(r.Report.Time, r.Host()) + l.Idle.Time + l.Wake.Time
+}
+
+// Call returns the mean wall time of a dispatch of the run, without idling and waking up.
+func (r *Result) Call() clock.Nanoseconds {
+	return machine.Wall(r.Report.Time, r.Host()) / clock.Nanoseconds(max(1, r.Options.Repeat))
+}
+
+// CallBounds returns the prediction interval of [Result.Call]. It rests on the calls that were measured
+// on such a machine or, without a machine, on the interval of the engine's time.
+func (r *Result) CallBounds() hw.Interval {
+	b := r.Report.Bounds()
+	n := clock.Nanoseconds(max(1, r.Options.Repeat))
+	b.Low, b.High = machine.Wall(b.Low, r.Host())/n, machine.Wall(b.High, r.Host())/n
+	if m := r.Options.Machine; m != nil && m.Call.Rows > 0 {
+		low, high := m.Call.Bounds(r.Call())
+		if m.Scaled {
+			b.Low, b.High = low, high
+		} else { // the errors of the engine's work, or of calls: the wider ones
+			b.Low, b.High = min(b.Low, low), max(b.High, high)
+		}
+		b.Rows = m.Call.Rows
+	}
+	return b
 }

@@ -38,7 +38,7 @@ func builtin(t *testing.T) []Sample {
 	return samples
 }
 
-// The presets are what the built-in rows make of the study's: -calibrate writes them, and
+// The presets are fitted to the built-in rows from the study's: -calibrate writes them, and
 // the errors of fits that have not seen a row's shape.
 func TestCalibration(t *testing.T) {
 	samples := builtin(t)
@@ -193,7 +193,7 @@ func residualRows() string {
 	return residuals[at+strings.IndexByte(residuals[at:], '\n')+1:]
 }
 
-// residualsHead says what residuals.txt is. Digests of what it rests on follow.
+// residualsHead describes residuals.txt. Digests of its sources follow.
 const residualsHead = `# What fits that had not seen a row's shape, its session or its kind, in this order, made of it: each time
 # us of a call, us of the engine, mJ. Written by go test ./bench -run TestCalibration -calibrate
 # of what has these digests:

@@ -43,7 +43,7 @@ func TestChainLengths(t *testing.T) {
 	}
 }
 
-// A stack moves its ends through memory and what lies between only when the L2 is too
+// A stack moves its ends through memory and the tensors between only when the L2 is too
 // small for it.
 func TestStacksStayInTheL2(t *testing.T) {
 	l := NewLowerer()
@@ -105,7 +105,7 @@ func TestTimerAllocatesNothing(t *testing.T) {
 	}
 }
 
-// No row is beyond the code: what cannot be built is an error.
+// No row is beyond the code: a row that cannot be built is an error.
 func TestAnyRow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	dim := func() int {

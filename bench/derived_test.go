@@ -104,7 +104,7 @@ func rewrite(t *testing.T, dir string) {
 	}
 }
 
-// The examples give what they gave. A difference is a change of the model: when it is
+// The examples give the same results as before. A difference is a change of the model: when it is
 // meant, -update rewrites the cases.
 func TestDerivedCases(t *testing.T) {
 	if *update {
@@ -127,7 +127,7 @@ func TestDerivedCases(t *testing.T) {
 	}
 }
 
-// An update writes derived cases and nothing else: what was measured stays.
+// An update writes derived cases and nothing else: measurements stay.
 func TestUpdateWritesOnlyDerivedCases(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, vectors.FS()); err != nil {

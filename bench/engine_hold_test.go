@@ -9,7 +9,7 @@ import (
 )
 
 // How long an engine draws its step after work is assumed. What the assumption says of the
-// energies is what they say where the energy's constants are fitted beside it.
+// energies holds where the constants of energy are fitted beside it.
 func TestEngineHold(t *testing.T) {
 	samples := builtin(t)
 	median := func(milliseconds float64) string {

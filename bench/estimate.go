@@ -9,6 +9,7 @@ import (
 	"anesim/hw/clock"
 	"anesim/hw/dma"
 	"anesim/hw/host"
+	"anesim/hw/machine"
 	"anesim/hw/tiles"
 )
 
@@ -30,7 +31,7 @@ type Estimate struct {
 }
 
 // Wall returns the time of the call: the sum of the times of engine and host.
-func (e *Estimate) Wall() clock.Nanoseconds { return e.Engine + e.Host }
+func (e *Estimate) Wall() clock.Nanoseconds { return machine.Wall(e.Engine, e.Host) }
 
 // addMultiple adds the costs of the engine in x, multiplied by n, to e.
 func (e *Estimate) addMultiple(n int, x *Estimate) {

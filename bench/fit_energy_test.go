@@ -21,7 +21,7 @@ func energyConstants(c *hw.Chip) [energyTerms]*evidence.Constant {
 
 // What an event can cost: a multiply-accumulate between a fifth of and twice the 2 pJ of the public
 // fits, a byte of memory at most twice their 37 pJ, an element of the planar engine and a look-up in
-// a table what fifty multiply-accumulates take, and a powered rail, at work or waiting, no more than
+// a table as much as fifty multiply-accumulates, and a powered rail, at work or waiting, no more than
 // that of a dispatch-bound loop (0.85 W). A dispatch itself costs nothing: with a term of its own
 // from 0 up, both chips get 0, and short calls that the fit did not see are further off.
 var energyBounds = [energyTerms][2]float64{{0.4, 4}, {1, 75}, {0, 100}, {0, 100}, {0.05, 0.85}}
@@ -32,7 +32,7 @@ const minHold, maxHold, holdStep = 0.5e6, 100e6, 1.25
 // holdRows are the energies a session must have for a hold time of its own.
 const holdRows = 4
 
-// energyObservation is a row's events: what each constant is multiplied by to make
+// energyObservation is a row's events: the factor of each constant that makes
 // nanojoules.
 type energyObservation struct {
 	terms    [energyTerms]float64 // the last with the session's hold
@@ -166,7 +166,7 @@ func solveEnergy(chip *hw.Chip, obs []energyObservation) map[string]float64 {
 	return best
 }
 
-// lossStep is what a loss must fall by to count.
+// lossStep is the smallest fall of a loss that counts.
 const lossStep = 1e-9
 
 // meanHold returns the geometric mean of hold times, or stands if there are none.

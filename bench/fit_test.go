@@ -15,7 +15,7 @@ import (
 	"anesim/hw/host"
 )
 
-// A free constant is one the measurements decide, within what is physical.
+// A free constant is one that the measurements decide, within physical bounds.
 type free struct {
 	name      string
 	low, high float64
@@ -143,7 +143,7 @@ func huber(e float64) float64 {
 	return e * e / 2
 }
 
-// An observation is a host's row: what the terms must make of what the engine leaves.
+// An observation is a host's row: the terms and the time that the engine leaves to them.
 type observation struct {
 	terms  host.Vector
 	left   float64 // microseconds

@@ -12,6 +12,7 @@ import (
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/hw/host"
+	"anesim/hw/machine"
 	"anesim/loader/network"
 )
 
@@ -190,7 +191,7 @@ func CompareNetworks(p Presets) ([]NetworkResidual, error) {
 
 // withHost returns the time of a run with the given time of the host, and the published time.
 func (n *NetworkResidual) withHost(t clock.Nanoseconds) Pair {
-	return Pair{float64(n.Engine.Kept + t), n.Row.Latency * 1e3}
+	return Pair{float64(machine.Wall(n.Engine.Kept, t)), n.Row.Latency * 1e3}
 }
 
 // fitFloor returns the time of a call on a phone that minimizes the sum of the relative errors of

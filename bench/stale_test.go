@@ -158,7 +158,7 @@ func formatted(t *testing.T, text string) string {
 	return string(b)
 }
 
-// A fold is what a fit leaves out.
+// A fold names the rows that a fit leaves out.
 type fold struct {
 	by   Protocol
 	name string

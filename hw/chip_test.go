@@ -39,7 +39,7 @@ func TestConstantsStop(t *testing.T) {
 	}
 }
 
-// A clock state changes what the engine does in a second, not in a cycle, and leaves memory alone.
+// A clock state changes the work of a second, not of a cycle, and leaves memory alone.
 func TestAtClock(t *testing.T) {
 	full, slow := M1Max().newParams(), M1Max().AtClock(300e6)
 	p := slow.newParams()

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"io"
 	"os"
 
@@ -45,6 +46,7 @@ many measurements it contains of rows that it was not computed from.`,
 	c.Flags().BoolVar(&f.rows, "rows", false, "print every row")
 	c.Flags().BoolVar(&f.json, "json", false, "report as JSON")
 	c.Flags().BoolVar(&f.networks, "networks", false, "compare whole networks instead of rows, with tensors kept in L2 and in memory; --rows lists layers")
+	c.Flags().BoolVar(&f.machines, "machines", false, "compare machines after the M1, which are estimated from an M1's programs; --rows lists the calls")
 	c.Flags().StringVar(&f.html, "html", "", "write an HTML page with tables and figures to `FILE`")
 	c.Flags().StringVar(&f.md, "md", "", "write tables as Markdown to `FILE`, and figures next to it")
 	return c
@@ -56,6 +58,7 @@ type accuracyFlags struct {
 	rows     bool
 	json     bool
 	networks bool
+	machines bool
 	html, md string
 }
 
@@ -74,6 +77,9 @@ func (f *accuracyFlags) run(w io.Writer) error {
 	if f.networks {
 		return accuracy.WriteNetworks(w, f.json, f.rows)
 	}
+	if f.machines {
+		return accuracy.WriteMachines(w, f.json, f.rows)
+	}
 	rows, err := f.readRows()
 	if err != nil {
 		return err
@@ -88,7 +94,11 @@ func (f *accuracyFlags) run(w io.Writer) error {
 	if f.json {
 		return r.WriteJSON(w)
 	}
-	return r.Write(w, f.rows)
+	if err := r.Write(w, f.rows); err != nil || f.csv != "" {
+		return err
+	}
+	fmt.Fprintln(w)
+	return accuracy.WriteMachines(w, false, false)
 }
 
 func (f *accuracyFlags) readRows() ([]measured.Row, error) {

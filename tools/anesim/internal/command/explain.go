@@ -57,7 +57,7 @@ in memory; what they gain within the network also depends on the neighboring lay
 		RunE:              f.run,
 	}
 	s := c.Flags()
-	f.RegisterOnly(s, "chip", "gate-tiles", "seed", "json")
+	f.RegisterOnly(s, "chip", "host", "machine", "clock", "gate-tiles", "seed", "json")
 	s.StringVar(&f.layer, "layer", "", "explain a layer, `\"OP key=value...\"`, instead of a file")
 	f.Dims.Register(s)
 	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between a network's layers to memory and back")
@@ -93,7 +93,7 @@ func (f *explainFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range [...]string{"chip", "gate-tiles", "seed"} {
+	for _, name := range [...]string{"chip", "host", "machine", "clock", "gate-tiles", "seed"} {
 		if x := c.Flags().Lookup(name); x.Changed {
 			how.Flags = append(how.Flags, "--"+name, x.Value.String())
 		}
@@ -107,6 +107,9 @@ func (f *explainFlags) run(c *cobra.Command, args []string) error {
 	}
 	if f.JSON {
 		return report.WriteDocument(c.OutOrStdout(), doc)
+	}
+	if err := text.WriteHostShare(c.OutOrStdout(), doc, &o); err != nil {
+		return err
 	}
 	return text.WriteExplanation(c.OutOrStdout(), doc, f.top)
 }

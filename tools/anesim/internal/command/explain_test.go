@@ -189,7 +189,7 @@ func TestModelBeginsWithBottlenecks(t *testing.T) {
 		at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, d.Total.TimeNs.String()+" of engine time") })
 		what := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "what to change") })
 		why := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "why: ") })
-		if at != 2 || why < at+3 || why > at+7 || what != why+1 || !strings.HasPrefix(lines[len(lines)-1], "  anesim explain "+file) {
+		if at != 3 || why < at+3 || why > at+7 || what != why+1 || !strings.HasPrefix(lines[len(lines)-1], "  anesim explain "+file) {
 			t.Fatalf("%s begins with\n%s", name, head)
 		}
 		last, listed := uint64(1<<63), map[string]bool{}

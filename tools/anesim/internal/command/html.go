@@ -129,7 +129,9 @@ func (f *runFlags) hasUnexplainableOptions() bool {
 // select. The model's file is file.
 func (f *runFlags) newExplainOptions(file string) explain.Options {
 	how := explain.Options{File: file}
-	if f.Chip != chip.Default {
+	if f.Machine != "" {
+		how.Flags = append(how.Flags, "--machine", f.Machine)
+	} else if f.Chip != chip.Default {
 		how.Flags = append(how.Flags, "--chip", f.Chip)
 	}
 	if f.GateTiles != "" {

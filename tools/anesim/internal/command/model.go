@@ -131,7 +131,7 @@ and --backends replaces them:
 		RunE:              f.run,
 	}
 	s := c.Flags()
-	f.RegisterOnly(s, "chip", "host", "target", "in", "out", "seed", "timing-only", "gate-tiles", "power-budget", "set", "state", "repeat", "idle", "init", "precision", "summary", "json", "csv", "pprof", "trace", "html", "baseline")
+	f.RegisterOnly(s, "chip", "host", "machine", "clock", "target", "in", "out", "seed", "timing-only", "gate-tiles", "power-budget", "set", "state", "repeat", "idle", "init", "precision", "summary", "json", "csv", "pprof", "trace", "html", "baseline")
 	s.Lookup("in").Usage = "input tensor `NAME=FILE`, .npy (<f2; other floats and whole numbers are rounded) or raw .f16; repeatable"
 	s.Lookup("out").Usage = "write each output to `DIR`/<output>.npy, as the network's file has it"
 	s.Lookup("csv").Usage = "report as CSV, a row per layer"
@@ -186,6 +186,11 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	}
 	ctx, stop := interrupt.Context()
 	defer stop()
+	if several, err := f.severalMachines(); err != nil {
+		return err
+	} else if several {
+		return f.printMachines(ctx, c.OutOrStdout(), m, o, file)
+	}
 	bar := terminal.NewMeter(c.ErrOrStderr())
 	defer bar.End()
 	o.Progress = bar.Show

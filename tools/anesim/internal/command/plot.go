@@ -64,7 +64,7 @@ standard input. A program or a network is run first, without values.
 	s.SortFlags = false
 	s.StringVarP(&f.file, "output", "o", "", "write the picture to `OUT`.svg")
 	f.Dims.Register(s)
-	f.RegisterOnly(s, "chip", "host", "gate-tiles", "set", "repeat", "idle", "init")
+	f.RegisterOnly(s, "chip", "host", "machine", "clock", "gate-tiles", "set", "repeat", "idle", "init")
 	flags.CompleteFlags(c)
 	return c
 }

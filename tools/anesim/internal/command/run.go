@@ -158,6 +158,11 @@ type printing struct {
 func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Options, how printing) error {
 	ctx, stop := interrupt.Context()
 	defer stop()
+	if several, err := f.severalMachines(); err != nil {
+		return err
+	} else if several {
+		return f.printMachines(ctx, stdout, m, o, how.file)
+	}
 	if err := f.planOutputs(m); err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func TestNetworkTotals(t *testing.T) {
 	}
 	for _, want := range []string{
 		"\noperation  layers", "\nconv           53",
-		"\nin all: ", " calls/s, ", "of weights (pseudo-random, shared by layers of equal shape), ", "multiply-accumulates needed", " MACs, ",
+		"\nin all: ", "of weights (pseudo-random, shared by layers of equal shape), ", "multiply-accumulates needed", " MACs, ",
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in\n%s", want, all)

@@ -7,6 +7,7 @@ import (
 
 	"anesim/firmware/engine"
 	"anesim/hw/chip"
+	"anesim/hw/machine"
 	"anesim/loader/network"
 	"anesim/loader/network/keys"
 )
@@ -58,6 +59,7 @@ func CompleteFlags(c *cobra.Command) {
 		c.RegisterFlagCompletionFunc("chip", cobra.FixedCompletions(chip.Names(), cobra.ShellCompDirectiveDefault))
 	}
 	words("host", engine.HostNames())
+	words("machine", machine.Names())
 	if c.Flags().Lookup("out") != nil {
 		c.MarkFlagDirname("out")
 	}

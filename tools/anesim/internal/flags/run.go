@@ -12,7 +12,9 @@ import (
 	"anesim/firmware"
 	"anesim/firmware/engine"
 	"anesim/hw/chip"
+	"anesim/hw/clock"
 	"anesim/hw/execycles"
+	"anesim/hw/machine"
 	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/npy"
 	"anesim/tools/anesim/internal/usage"
@@ -22,6 +24,8 @@ import (
 type Run struct {
 	Chip       string
 	host       string
+	Machine    string // one, or several with commas between them
+	clock      int
 	target     string
 	In         []string
 	Rounds     bool // round wider floats and integers in .npy files to fp16
@@ -55,6 +59,8 @@ func (f *Run) Register(s *pflag.FlagSet) {
 	s.SortFlags = false
 	s.StringVar(&f.Chip, "chip", chip.Default, "model `CHIP`: "+strings.Join(chip.Names(), ", ")+", or a file written by anesim chip; overrides may follow, as in m1,Clock=1.2e9")
 	s.StringVar(&f.host, "host", "none", "add the time that a call takes on `HOST`: "+strings.Join(engine.HostNames(), ", "))
+	s.StringVar(&f.Machine, "machine", "", "run on `MACHINE`, a chip with its host: "+strings.Join(machine.Names(), ", ")+"; several with commas print one table")
+	s.IntVar(&f.clock, "clock", 0, "run the engine at its clock state of `MHZ` (default: the highest, or that of the machine)")
 	s.StringVar(&f.target, "target", "", "use the vendor compiler's estimates for `TARGET`: "+strings.Join(execycles.TargetNames(), ", ")+" (default: that of the program, h13 for layers)")
 	s.StringArrayVar(&f.In, "in", nil, "input port `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable")
 	s.StringVar(&f.Out, "out", "", "write each output port to `DIR`/<port>.npy")
@@ -105,11 +111,8 @@ func (f *Run) Options() (o anesim.Options, err error) {
 		return o, err
 	}
 	o = anesim.Options{Values: !f.TimingOnly, Precision: f.Precision, Seed: f.seed, Repeat: f.Repeat, Idle: f.idle, PowerBudget: f.Watts}
-	if err = ReadChip(&o, f.Chip); err != nil {
+	if err = f.readMachine(&o, f.Machine); err != nil {
 		return o, err
-	}
-	if o.Host, err = engine.HostByName(cmp.Or(f.host, "none")); err != nil {
-		return o, usage.Of(err)
 	}
 	if f.target != "" {
 		if o.Target, err = execycles.ParseTarget(f.target); err != nil {
@@ -147,6 +150,50 @@ func (f *Run) Options() (o anesim.Options, err error) {
 		o.State = append(o.State, anesim.StateAlias{Output: out, Input: in})
 	}
 	return o, f.readInputs(&o)
+}
+
+// Machines returns the names in --machine.
+func (f *Run) Machines() []string { return strings.Split(f.Machine, ",") }
+
+// SetMachine changes o to a run on the named machine, at the clock of --clock if it is set.
+func (f *Run) SetMachine(o *anesim.Options, name string) error {
+	m, err := machine.ByName(name)
+	if err == nil && f.clock > 0 {
+		m, err = m.AtClock(f.clock)
+	}
+	if err != nil {
+		return usage.Of(err)
+	}
+	o.Machine, o.Chip, o.Host = &m, m.Chip, m.Host
+	return nil
+}
+
+// readMachine sets the chip and the host of o to the ones of the named machine, or of --chip and --host
+// if there is no name. Of several names it reads the first.
+func (f *Run) readMachine(o *anesim.Options, name string) (err error) {
+	if name != "" {
+		if f.Chip != "" && f.Chip != chip.Default || f.host != "" && f.host != "none" {
+			return usage.Errorf("--machine and --chip or --host are mutually exclusive: a machine has both")
+		}
+		first, _, _ := strings.Cut(name, ",")
+		return f.SetMachine(o, first)
+	}
+	if err = ReadChip(o, f.Chip); err != nil {
+		return err
+	}
+	if f.clock < 0 {
+		return usage.Errorf("--clock %d: want a clock state in MHz", f.clock)
+	}
+	if f.clock > 0 {
+		if err := machine.CheckState(o.Chip.Name, f.clock); err != nil {
+			return usage.Of(err)
+		}
+		o.Chip = o.Chip.AtClock(clock.Hertz(f.clock) * 1e6)
+	}
+	if o.Host, err = engine.HostByName(cmp.Or(f.host, "none")); err != nil {
+		return usage.Of(err)
+	}
+	return nil
 }
 
 // checkFlags returns an error if flags contradict each other or have values that are not valid.

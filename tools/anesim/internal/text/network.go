@@ -28,6 +28,7 @@ func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 	p.printIncomplete(d.NotModelled)
 	p.Printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Network), report.Plural(len(d.Layers), "layer"),
 		report.Plural(len(d.Programs), "program"), d.Chip, res.Options.Chip.Clock.Value/1e9)
+	p.printCall(res)
 	p.printWhatIfs(d.WhatIfs)
 	for i := range d.TooLarge {
 		p.Printf("%s", d.TooLarge[i].String())

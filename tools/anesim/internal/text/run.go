@@ -58,6 +58,7 @@ func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions, expl
 	for _, x := range d.Parameters {
 		p.Printf("run-time parameter %s; --bind %s=VALUE sets it", report.Printable(x.String()), report.Printable(x.Name))
 	}
+	p.printCall(res)
 	p.printWhatIfs(d.WhatIfs)
 	p.Printf("")
 	columns, t := newReportTable(report.DescriptorColumns)

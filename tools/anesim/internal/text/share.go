@@ -107,12 +107,18 @@ func (p pager) printTotalsAgain(d *report.Network) {
 	if d.Memory.MadeUp {
 		made = " (pseudo-random, shared by layers of equal shape)"
 	}
-	wall := ""
+	wall, rate, energy := "", "", t.EnergyNJ
 	if t.WallNs > t.TimeNs {
 		wall = fmt.Sprintf("%v of wall time, ", t.WallNs)
 	}
-	p.Printf("in all: %s%v of engine time (%s to %s), %s calls/s, %v; %s of weights%s, %s of device memory",
-		wall, t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), report.Rate(float64(calls)*1e9/float64(t.WallNs)), t.EnergyNJ, report.Size(d.Memory.WeightBytes), made, report.Size(d.Memory.AllBytes))
+	if d.Host != "" && d.Host != "none" { // without a host, nothing says how often one can call
+		rate = report.Rate(float64(calls)*1e9/float64(t.WallNs)) + " calls/s, "
+	}
+	if t.IdleNs > 0 {
+		energy = t.WallEnergyNJ
+	}
+	p.Printf("in all: %s%v of engine time (%s to %s), %s%v; %s of weights%s, %s of device memory",
+		wall, t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), rate, energy, report.Size(d.Memory.WeightBytes), made, report.Size(d.Memory.AllBytes))
 }
 
 // printAssumptions prints the assumptions behind parts without an example program, if the parts

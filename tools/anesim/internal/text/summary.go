@@ -11,9 +11,9 @@ import (
 	"anesim"
 	"anesim/bench/explain"
 	"anesim/bench/report"
-	"anesim/firmware/engine"
 	"anesim/hw"
 	"anesim/hw/clock"
+	"anesim/hw/machine"
 	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/view"
 )
@@ -33,7 +33,7 @@ func WriteNetworkSummary(w io.Writer, res *anesim.Result, d *report.Network, x *
 func (p pager) printNetworkSummary(res *anesim.Result, d *report.Network, x *explain.Explanation, explain string) {
 	p.printIncomplete(d.NotModelled)
 	p.printHeadline(d.Network, d.Chip, &d.Total)
-	p.printCall(res, &d.Total, d.Host, len(d.Programs))
+	p.printCallItem(res)
 	p.printCovered(d, res)
 	p.printLimits(&d.Cycles, res)
 	p.printSlowest(d)
@@ -51,7 +51,7 @@ func WriteRunSummary(w io.Writer, res *anesim.Result, d *report.Run, explain str
 
 func (p pager) printRunSummary(res *anesim.Result, d *report.Run, explain string) {
 	p.printHeadline(d.Program, d.Chip, &d.Total)
-	p.printCall(res, &d.Total, d.Host, 1)
+	p.printCallItem(res)
 	p.printLimits(&d.Cycles, res)
 	slowest := slices.SortedStableFunc(slices.Values(d.Descriptors), func(a, b report.Descriptor) int {
 		return cmp.Compare(b.Cycles.Total, a.Cycles.Total)
@@ -113,31 +113,33 @@ func (p pager) printHeadline(name, chip string, t *report.Wall) {
 	p.Whole(terminal.CutMiddle(name, max(16, room)) + rest)
 }
 
-// usualHosts names, for each chip, the host whose time a summary adds if the user chose none: a Core ML call
-// on the machine that most people with this chip have.
-var usualHosts = map[string]string{"m1": "macos-air", "m1max": "macos-max", "a14": "iphone12-coreml"}
-
-// printCall prints how long a call takes with the time of its host. Without a host, it prints what a call
-// costs at least on the usual one: the host's time for a call without data, for each of the programs.
-func (p pager) printCall(res *anesim.Result, t *report.Wall, preset string, programs int) {
-	if preset != "" && preset != "none" && t.WallNs > 0 {
-		text := fmt.Sprintf("%s on host %s", threeDigits(t.WallNs), preset)
-		if calls := res.Report.Count(); calls > 0 && res.Options.Repeat <= 1 {
-			text += fmt.Sprintf(", %s calls/s", report.Rate(1e9/float64(t.WallNs)))
+// printCallItem prints how long a call takes, and its interval. Without a host, it prints the least time of
+// a call on the first machine with the chip.
+func (p pager) printCallItem(res *anesim.Result) {
+	if res.Host() <= 0 {
+		for _, m := range machine.Machines() {
+			if m.Chip.Name == res.Options.Chip.Name {
+				floor := clock.Nanoseconds(1e3 * m.Host.Floor.Value)
+				p.printItem("a call", fmt.Sprintf("at least %s on a %s, whose host takes %s or more (--machine %s)", threeDigits(machine.Wall(res.Call(), floor)), m.Title, threeDigits(floor), m.Name))
+				return
+			}
 		}
-		if share := report.Percent(float64(res.Host()), float64(t.WallNs)); share >= 50 {
-			text += fmt.Sprintf("; %.0f%% of it is the host", share)
-		}
-		p.printItem("a call", text)
-		return
-	}
-	h, err := engine.HostByName(usualHosts[res.Options.Chip.Name])
-	if err != nil {
 		p.printItem("a call", "takes longer: the time of its host is not counted (--host)")
 		return
 	}
-	extra := clock.Nanoseconds(float64(h.Floor.Value)*1e3) * clock.Nanoseconds(programs)
-	p.printItem("a call", fmt.Sprintf("at least %s: its host takes %s or more (--host %s)", threeDigits(t.WallNs+extra), threeDigits(extra), h.Name))
+	on := "host " + res.Options.Host.Name
+	if m := res.Options.Machine; m != nil {
+		on = "a " + m.Title
+	}
+	call, b := res.Call(), res.CallBounds()
+	text := fmt.Sprintf("%s on %s (%s: %s to %s), %s calls/s", threeDigits(call), on, hw.IntervalPercent, threeDigits(b.Low), threeDigits(b.High), report.Rate(1e9/float64(call)))
+	if share := report.Percent(float64(res.Host()), float64(machine.Wall(res.Report.Time, res.Host()))); share >= 50 {
+		text += fmt.Sprintf("; %.0f%% of it is the host", share)
+	}
+	p.printItem("a call", text)
+	if m := res.Options.Machine; m != nil && m.Note() != "" {
+		p.printItem("note", m.Note())
+	}
 }
 
 // printCovered prints how much of the network the figures cover, and how much of the time nobody measured.

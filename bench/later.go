@@ -1,0 +1,231 @@
+package bench
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"anesim/bench/measured"
+	"anesim/hw"
+	"anesim/hw/clock"
+	"anesim/hw/host"
+	"anesim/hw/machine"
+)
+
+// A LaterResidual pairs the published time of a call on a machine after the M1 with the time of an
+// M1's program that is scaled to the machine.
+type LaterResidual struct {
+	Row     *measured.Row
+	Machine string
+	Engine  clock.Nanoseconds
+	load    host.Load
+	// Time is the estimate with the constants of a call fitted to all machines, NewMachine the one
+	// with constants that were fitted without this machine.
+	Time, NewMachine Pair
+	// Low and High bound the published time, as factors of NewMachine's estimate. They come from the
+	// rows of the other machines.
+	Low, High float64
+}
+
+// Holds reports whether the published time lies within the interval of the estimate.
+func (r *LaterResidual) Holds() bool {
+	x := r.ratio()
+	return r.Low <= x && x <= r.High
+}
+
+func (r *LaterResidual) ratio() float64 { return r.NewMachine.Reference / r.NewMachine.Model }
+
+// laterMachines maps the chip of a row to the machine that is scaled for it.
+var laterMachines = map[string]string{
+	"M2": "m2", "M2Max": "m2max", "M2Pro": "m2pro", "M3Pro": "m3pro", "M3Max": "m3max",
+	"M4": "m4", "M4Pro": "m4pro", "M4Max": "m4max", "M5": "m5", "M5Pro": "m5pro", "M6": "m6",
+}
+
+// floors are the times of a call in microseconds by software that was measured on one or two machines
+// only, so that no other machine shows them. Each is the middle of the range that its source states for small
+// calls: a private client on an M4 (112 to 119), the same with counters (346 to 430), a prediction on
+// an M6 (145 to 165), Core AI on an M5 Pro (340), a request up to the end of its task on an M6 (27 to 30).
+var floors = map[string]float64{"client": 115, "counters": 388, "coreml": 155, "coreai": 340, "task": 29, "engine": 0}
+
+// A call holds the constants of a call by the private runtime: us, and us per MB of inputs and outputs.
+// One rate serves both directions, because the rows hardly tell them apart.
+type call [2]float64
+
+func (r *LaterResidual) terms() call {
+	return call{1, float64(r.load.In+r.load.Out) / 1e6}
+}
+
+// CompareLater estimates every measured row of a machine after the M1 that can be modelled, and
+// returns an error for each other row.
+func CompareLater() (list []LaterResidual, unmodelled []error, err error) {
+	rows, err := measured.LaterRows()
+	if err != nil {
+		return nil, nil, err
+	}
+	l := NewLowerer()
+	for i := range rows {
+		r := &rows[i]
+		c, err := l.Chain(r)
+		if err != nil {
+			unmodelled = append(unmodelled, err)
+			continue
+		}
+		m, err := machine.ByName(laterMachines[r.Chip])
+		if err != nil {
+			return nil, nil, err
+		}
+		e := c.Estimate(laterChip(&m, r), host.Host{})
+		list = append(list, LaterResidual{Row: r, Machine: m.Name, Engine: e.Engine, load: c.Host})
+	}
+	for i := range list {
+		x := &list[i]
+		us := x.Row.Warm() * 1e3
+		x.Time = Pair{float64(x.callTime(fitCall(list, ""))), us}
+		x.NewMachine = Pair{float64(x.callTime(fitCall(list, x.Machine))), us}
+	}
+	for i := range list {
+		x := &list[i]
+		x.Low, x.High = laterBounds(list, x.Machine)
+	}
+	return list, unmodelled, nil
+}
+
+// laterChip returns the chip of m for row r: at the row's clock, at twice the rate for 8-bit
+// activations, which the array of H16 and later multiplies so (503 of 512 a core on an M4 Pro), and
+// with weights from the system cache if all layers of a chain share them.
+func laterChip(m *machine.Machine, r *measured.Row) hw.Chip {
+	c := m.Chip
+	if r.Clock > 0 {
+		c = c.AtClock(clock.Hertz(r.Clock) * 1e6)
+	}
+	if r.Activations == "int8" {
+		c.Clock.Value *= 2 // and the rates of memory stay
+	}
+	if r.Shared {
+		c.LaneRate.Value *= 16
+	}
+	return c
+}
+
+// isEarly reports whether the machine of r has an M2, whose host copies as slowly as that of an M1
+// Max. Hosts from the M3 on copy three times as fast.
+func (r *LaterResidual) isEarly() bool { return strings.HasPrefix(r.Row.Chip, "M2") }
+
+// callTime returns the time of a call if c holds the constants of the private runtime.
+func (r *LaterResidual) callTime(c call) clock.Nanoseconds {
+	us, terms := floors[r.Row.Path], r.terms()
+	switch {
+	case r.Row.Path == "e5rt" && r.isEarly():
+		h := machine.EarlyHost()
+		return machine.Wall(r.Engine, h.Time(r.load))
+	case r.Row.Path == "e5rt":
+		us = c[0] + float64(c[1]*terms[1])
+	}
+	return machine.Wall(r.Engine, clock.Nanoseconds(1e3*us))
+}
+
+// fitCall returns the constants of a call by the private runtime that minimize the sum of the relative
+// errors of the rows of all machines from the M3 on but one. Each constant in turn becomes the
+// weighted median of the rest. All machines count the same.
+func fitCall(list []LaterResidual, except string) (c call) {
+	fits := func(x *LaterResidual) bool { return x.Row.Path == "e5rt" && !x.isEarly() && x.Machine != except }
+	counts := make(map[string]float64)
+	for i := range list {
+		if x := &list[i]; fits(x) {
+			counts[x.Machine]++
+		}
+	}
+	for range 20 {
+		for k := range c {
+			var rests []weighted
+			for i := range list {
+				x := &list[i]
+				t := x.terms()
+				if !fits(x) || t[k] == 0 {
+					continue
+				}
+				own := c
+				own[k] = 0
+				us := x.Row.Warm() - float64(x.callTime(own))/1e3
+				rests = append(rests, weighted{us / t[k], t[k] / x.Row.Warm() / counts[x.Machine]})
+			}
+			c[k] = max(0, weightedMedian(rests))
+		}
+	}
+	return c
+}
+
+// A weighted is a value with its weight.
+type weighted struct{ value, weight float64 }
+
+// weightedMedian returns the value from which the sum of the weighted distances is least, or 0 for no
+// values. It sorts list.
+func weightedMedian(list []weighted) float64 {
+	half := 0.0
+	for _, x := range list {
+		half += x.weight / 2
+	}
+	slices.SortFunc(list, func(a, b weighted) int { return cmp.Compare(a.value, b.value) })
+	for _, x := range list {
+		if half -= x.weight; half <= 0 {
+			return x.value
+		}
+	}
+	return 0
+}
+
+// laterBounds returns quantiles of published over estimated time of all machines but one.
+func laterBounds(list []LaterResidual, except string) (low, high float64) {
+	var ratios []float64
+	for i := range list {
+		if x := &list[i]; x.Machine != except {
+			ratios = append(ratios, x.ratio())
+		}
+	}
+	return quantileBounds(ratios)
+}
+
+// A LaterSummary holds the errors of the rows of one machine, or of all, with the machine left out.
+type LaterSummary struct {
+	Machine string
+	Summary
+	Bias   float64  // median of the errors with their signs
+	Holds  Coverage // rows within intervals from other machines
+	Within int      // rows with an error of at most 25 %
+}
+
+// SummarizeLater returns the errors of each machine in list and, last, those of all machines.
+func SummarizeLater(list []LaterResidual) ([]LaterSummary, error) {
+	var names []string
+	for _, n := range machine.Names() {
+		if slices.ContainsFunc(list, func(x LaterResidual) bool { return x.Machine == n }) {
+			names = append(names, n)
+		}
+	}
+	var out []LaterSummary
+	for _, name := range append(names, "all") {
+		s := LaterSummary{Machine: name}
+		var pairs []Pair
+		var errs []float64
+		for i := range list {
+			x := &list[i]
+			if name != "all" && x.Machine != name {
+				continue
+			}
+			e := x.NewMachine.Error()
+			pairs, errs = append(pairs, x.NewMachine), append(errs, e)
+			s.Holds.countMeasurement(x.Holds())
+			if -0.25 <= e && e <= 0.25 {
+				s.Within++
+			}
+		}
+		var err error
+		if s.Summary, err = Summarize(pairs); err != nil {
+			return nil, err
+		}
+		slices.Sort(errs)
+		s.Bias = errs[len(errs)/2]
+		out = append(out, s)
+	}
+	return out, nil
+}

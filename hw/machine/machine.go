@@ -1,0 +1,123 @@
+package machine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"anesim/hw"
+	"anesim/hw/clock"
+	"anesim/hw/evidence"
+	"anesim/hw/host"
+	"anesim/hw/spelling"
+)
+
+// A Machine is a computer or a phone with one release of its software.
+type Machine struct {
+	Name  string
+	Title string // for people, such as "MacBook Air (M1)"
+	Chip  hw.Chip
+	Host  host.Host
+	// States lists the clock states of the engine in MHz, lowest first; nil if they are not known.
+	// StateSource says where they are from.
+	States      []int
+	StateSource string
+	// GPU and CPU have the rates of the other processors.
+	GPU, CPU Processor
+	// Sessions says which measurements the row rests on.
+	Sessions string
+	// Scaled is true for a machine whose programs are not modelled: its times are those of an M1's program
+	// at its clock and memory rate.
+	Scaled bool
+	// Call says how far the time of a call is from measurements.
+	Call Spread
+}
+
+// A Processor has the rates of a CPU or a GPU: 1e9 fp16 operations and 1e9 bytes a second.
+type Processor struct{ Rate, Bandwidth evidence.Constant }
+
+// A Spread has two factors of an estimated time, Low and High, between which the fraction
+// [hw.IntervalShare] of measurements lies. They come from the errors of that number of rows, each
+// estimated by a fit that had not seen its machine, its session or its network.
+type Spread struct {
+	Low, High float64
+	Rows      int
+}
+
+// Bounds returns the interval of a call with the given estimate.
+func (s *Spread) Bounds(t clock.Nanoseconds) (low, high clock.Nanoseconds) {
+	return clock.Nanoseconds(t * clock.Nanoseconds(s.Low)), clock.Nanoseconds(t * clock.Nanoseconds(s.High))
+}
+
+// Found says in a few words how the time of a call on m is found.
+func (m *Machine) Found() string {
+	if m.Scaled {
+		return "scaled from an M1's program"
+	}
+	return "modelled"
+}
+
+// Note returns a sentence that a report about the machine must have, or "".
+func (m *Machine) Note() string {
+	if !m.Scaled {
+		return ""
+	}
+	return fmt.Sprintf("programs of this generation are not modelled: times are those of an M1's program at the clock and the memory rate of the %s; of %d calls on other machines, %s lay %+.0f to %+.0f%% from that; energies are an M1's",
+		m.Title, m.Call.Rows, hw.IntervalWords, 100*(m.Call.Low-1), 100*(m.Call.High-1))
+}
+
+// ByName returns the machine with the given name. If there is none, the error lists the names.
+func ByName(name string) (Machine, error) {
+	list := Machines()
+	if i := slices.IndexFunc(list, func(m Machine) bool { return m.Name == name || slices.Contains(aliases[m.Name], name) }); i >= 0 {
+		return list[i], nil
+	}
+	return Machine{}, spelling.Unknown("machine", name, Names())
+}
+
+// Names returns the names of all machines, in the order of [Machines].
+func Names() []string {
+	var names []string
+	for _, m := range Machines() {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+// A StateError reports a clock that the engine of a machine does not have.
+type StateError struct {
+	Machine string
+	MHz     int
+	States  []int
+}
+
+func (e *StateError) Error() string {
+	list := strings.Trim(strings.ReplaceAll(fmt.Sprint(e.States), " ", ", "), "[]")
+	return fmt.Sprintf("the engine of %s has no clock state of %d MHz; want one of %s", e.Machine, e.MHz, list)
+}
+
+// AtClock returns m with its engine in the state with the given clock. It returns a *[StateError] if
+// the states of m are known and the clock is not among them.
+func (m Machine) AtClock(mhz int) (Machine, error) {
+	if len(m.States) > 0 && !slices.Contains(m.States, mhz) {
+		return m, &StateError{m.Name, mhz, m.States}
+	}
+	m.Chip = m.Chip.AtClock(clock.Hertz(mhz) * 1e6)
+	return m, nil
+}
+
+// Wall returns the wall time of a call from the engine's time and the host's. They add up: a call waits
+// for the engine, and the host's next call for that one.
+func Wall(engine, host clock.Nanoseconds) clock.Nanoseconds { return engine + host }
+
+// CheckState returns a *[StateError] if no machine with the named chip has a clock state of mhz. A chip
+// that no machine has, or whose states are not known, may have any clock.
+func CheckState(chip string, mhz int) error {
+	for _, m := range Machines() {
+		if m.Chip.Name == chip && len(m.States) > 0 {
+			_, err := m.AtClock(mhz)
+			return err
+		}
+	}
+	return nil
+}

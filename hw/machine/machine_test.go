@@ -1,0 +1,82 @@
+package machine_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"anesim/hw/evidence"
+	"anesim/hw/machine"
+)
+
+// Every machine has a chip and a host that belong together, evidence for each rate, sessions, and an
+// interval around 1.
+func TestMachinesAreComplete(t *testing.T) {
+	seen := make(map[string]bool)
+	for _, m := range machine.Machines() {
+		if m.Name == "" || seen[m.Name] || m.Title == "" || m.Sessions == "" || m.Host.Floor.Value <= 0 {
+			t.Errorf("%+v", m)
+		}
+		seen[m.Name] = true
+		if note := m.Host.ChipNote(m.Chip.Name); note != "" {
+			t.Errorf("%s: %s", m.Name, note)
+		}
+		if m.Call.Rows == 0 || m.Call.Low > 1 || m.Call.High < 1 {
+			t.Errorf("%s: interval %+v", m.Name, m.Call)
+		}
+		if m.Scaled != (m.Note() != "") {
+			t.Errorf("%s: note %q", m.Name, m.Note())
+		}
+		for _, k := range []evidence.Constant{m.GPU.Rate, m.GPU.Bandwidth, m.CPU.Rate, m.CPU.Bandwidth} {
+			if k.Value <= 0 || k.Unit == "" || k.Source == "" {
+				t.Errorf("%s: %+v", m.Name, k)
+			}
+		}
+		for name, k := range m.Chip.Constants() {
+			if k.Source == "" || k.Evidence == "" {
+				t.Errorf("%s: %s: %+v", m.Name, name, k)
+			}
+		}
+		if top := float64(slices.Max(append(m.States, 0))) * 1e6; top > 0 && m.Chip.Clock.Value > top {
+			t.Errorf("%s: %v Hz, above its highest state", m.Name, m.Chip.Clock.Value)
+		}
+	}
+}
+
+func TestByName(t *testing.T) {
+	for _, name := range append(machine.Names(), "iphone12", "m1-air") {
+		if _, err := machine.ByName(name); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := machine.ByName("m1mx"); err == nil || !strings.Contains(err.Error(), "m1max") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A clock that the engine does not have is an error that lists the states; a lower one makes a machine
+// slower in proportion where the array works.
+func TestClockStates(t *testing.T) {
+	m, err := machine.ByName("m1max")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var none *machine.StateError
+	if _, err := m.AtClock(301); !errors.As(err, &none) || !strings.Contains(err.Error(), "300, 540") {
+		t.Errorf("%v", err)
+	}
+	slow, err := m.AtClock(300)
+	if err != nil || slow.Chip.Clock.Value != 300e6 || slow.Chip.ReadRate != m.Chip.ReadRate {
+		t.Errorf("%v: %v", err, slow.Chip.Clock)
+	}
+	if err := machine.CheckState("m1", 1464); err != nil {
+		t.Error(err)
+	}
+	if err := machine.CheckState("m1", 1428); err == nil {
+		t.Error("1428 MHz is a state of the M1")
+	}
+	if err := machine.CheckState("mine", 17); err != nil {
+		t.Error(err)
+	}
+}

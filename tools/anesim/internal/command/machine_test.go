@@ -1,0 +1,124 @@
+package command
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"anesim/bench/report"
+)
+
+// Several machines are one table with a row each; one machine is the chip and the host of its row.
+func TestMachineTable(t *testing.T) {
+	layer := []string{"layer", "conv", "cin=64", "h=28", "w=28", "cout=64", "k=3", "pad=1", "--timing-only"}
+	out, errs, code := invoke(append(layer, "--machine", "m1,m1max,iphone12,m2,m4,m5")...)
+	if code != exitDone {
+		t.Fatal(errs)
+	}
+	for _, want := range []string{"\nm1 ", "\nm1max ", "\na14 ", "\nm2 ", "\nm5 ", "modelled", "scaled from an M1's program", "80%"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	wall := func(flags ...string) (r report.Run) {
+		t.Helper()
+		out, errs, code := invoke(append(append(layer, "--json"), flags...)...)
+		if code != exitDone {
+			t.Fatal(errs)
+		}
+		if err := json.Unmarshal([]byte(out), &r); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	if one, two := wall("--machine", "m1max"), wall("--chip", "m1max", "--host", "macos-max"); one.Total.WallNs != two.Total.WallNs || one.Total.WallNs == 0 {
+		t.Errorf("%v on the machine, %v with its chip and host", one.Total.WallNs, two.Total.WallNs)
+	}
+	if full, slow := wall("--machine", "m1max"), wall("--machine", "m1max", "--clock", "300"); slow.Total.TimeNs < 3*full.Total.TimeNs {
+		t.Errorf("%v at 300 MHz, %v at the highest state", slow.Total.TimeNs, full.Total.TimeNs)
+	}
+}
+
+func TestMachineErrors(t *testing.T) {
+	for _, tc := range []struct{ flags, want string }{
+		{"--machine m1mx", `unknown machine "m1mx"`},
+		{"--machine m1 --chip m1max", "mutually exclusive"},
+		{"--machine m1 --host linux", "mutually exclusive"},
+		{"--machine m1max --clock 301", "no clock state of 301 MHz; want one of 300"},
+		{"--chip m1 --clock 1428", "no clock state of 1428 MHz"},
+		{"--machine m1,m2 --json", "several machines print one table"},
+	} {
+		if _, errs, code := invoke(append([]string{"run", "--timing-only"}, strings.Fields(tc.flags)...)...); code != exitUsage || !strings.Contains(errs, tc.want) {
+			t.Errorf("%s: exit %d: %s", tc.flags, code, errs)
+		}
+	}
+	// A mixture runs, with a remark.
+	if out, _, code := invoke("run", "--timing-only", "--chip", "m1max", "--host", "macos-air"); code != exitDone || !strings.Contains(out, "no machine is like this") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}
+
+// Reports lead with a call: its least time without a host, and with one its time, interval and first
+// call after a pause.
+func TestReportsLeadWithACall(t *testing.T) {
+	second := func(args ...string) string {
+		t.Helper()
+		out, errs, code := invoke(args...)
+		if code != exitDone {
+			t.Fatal(errs)
+		}
+		return out
+	}
+	file := exampleNetwork("picture.mil")
+	if out := second("model", file); strings.Contains(out, "calls/s") || !strings.Contains(strings.Join(strings.SplitN(out, "\n", 3)[:2], "\n"), "a call: at least ") {
+		t.Error(out)
+	}
+	if out := second("model", file, "--machine", "m1"); !strings.Contains(out, "\na call: ") || !strings.Contains(out, "calls/s") || !strings.Contains(out, "first call after a pause") {
+		t.Error(out)
+	}
+	if out := second("explain", "--layer", "add c=64 h=4 w=4", "--machine", "m1"); !strings.Contains(out, "of it the host\n  no change to the model saves more than") {
+		t.Error(out)
+	}
+	if out := second("run", "--timing-only", "--machine", "m4"); !strings.Contains(strings.Join(strings.Fields(out), " "), "programs of this generation are not modelled") {
+		t.Error(out)
+	}
+}
+
+// The list of later machines' rows has every row and its interval, and the table counts them.
+func TestAccuracyOfMachines(t *testing.T) {
+	out, errs, code := invoke("accuracy", "--machines", "--json")
+	if code != exitDone {
+		t.Fatal(errs)
+	}
+	var d struct {
+		Machines []struct {
+			Machine string
+			N       int
+		}
+		Rows []struct {
+			Machine string
+			Low     float64 `json:"model_low_us"`
+			Model   float64 `json:"model_us"`
+			High    float64 `json:"model_high_us"`
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &d); err != nil {
+		t.Fatal(err)
+	}
+	counts := make(map[string]int)
+	for _, r := range d.Rows {
+		counts[r.Machine]++
+		counts["all"]++
+		if !(0 < r.Low && r.Low <= r.Model && r.Model <= r.High) {
+			t.Errorf("%+v", r)
+		}
+	}
+	for _, m := range d.Machines {
+		if m.N != counts[m.Machine] {
+			t.Errorf("%s: %d rows, want %d", m.Machine, m.N, counts[m.Machine])
+		}
+	}
+	if len(d.Rows) < 300 {
+		t.Errorf("%d rows", len(d.Rows))
+	}
+}

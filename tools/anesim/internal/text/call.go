@@ -1,0 +1,91 @@
+package text
+
+import (
+	"fmt"
+	"io"
+
+	"anesim"
+	"anesim/bench/explain"
+	"anesim/bench/report"
+	"anesim/hw"
+	"anesim/hw/clock"
+	"anesim/hw/machine"
+	"anesim/tools/anesim/internal/terminal"
+)
+
+// printCall prints the time of a call. Without a host, it prints the least time of a call on a
+// machine with the chip.
+func (p pager) printCall(res *anesim.Result) {
+	if res.Host() <= 0 {
+		for _, m := range machine.Machines() {
+			if m.Chip.Name == res.Options.Chip.Name {
+				floor := clock.Nanoseconds(1e3 * m.Host.Floor.Value)
+				p.Printf("a call: at least %v on a %s (--machine %s)", machine.Wall(res.Call(), floor), m.Title, m.Name)
+				return
+			}
+		}
+		return
+	}
+	on := "host " + res.Options.Host.Name
+	if m := res.Options.Machine; m != nil {
+		on = "a " + m.Title
+	}
+	call := res.Call()
+	b := res.CallBounds()
+	p.Printf("a call: %v on %s (%s: %s to %s), %s calls/s, %.1f%% of it the host", call, on, hw.IntervalPercent,
+		report.TimeAs(b.Low, call), report.TimeAs(b.High, call), report.Thousands(uint64(1e9/float64(call))), 100*float64(res.Host())/float64(machine.Wall(res.Report.Time, res.Host())))
+	wake := clock.Nanoseconds(res.Options.Chip.WakeTime.Value)
+	p.Printf("  the first call after a pause of %v: %v", clock.Nanoseconds(res.Options.Chip.WakeGap.Value), call+wake)
+	if m := res.Options.Machine; m != nil && m.Note() != "" {
+		p.Printf("  note: %s", m.Note())
+	}
+}
+
+// WriteHostShare writes how much of a call of an explained model is the host's fixed time, which no
+// change to the model can save. It writes nothing if o has no host.
+func WriteHostShare(w io.Writer, d *explain.Explanation, o *anesim.Options) error {
+	floor := clock.Nanoseconds(1e3 * o.Host.Floor.Value)
+	if floor <= 0 || d.Now.TimeNs <= 0 {
+		return nil
+	}
+	on := "host " + o.Host.Name
+	if o.Machine != nil {
+		on = "a " + o.Machine.Title
+	}
+	p := newPager(w)
+	call := machine.Wall(d.Now.TimeNs, floor)
+	share := 100 * float64(floor/call)
+	p.Printf("a call: at least %v on %s, %.1f%% of it the host", call, on, share)
+	if share >= 90 {
+		p.Printf("  no change to the model saves more than %.1f%% of a call; fewer calls do: a batch, or a larger network", 100-share)
+	}
+	if o.Machine != nil && o.Machine.Note() != "" {
+		p.Printf("  note: %s", o.Machine.Note())
+	}
+	return p.Err
+}
+
+// WriteMachines writes the time of a call on several machines, a row each. All results are of one
+// model.
+func WriteMachines(w io.Writer, results []*anesim.Result) error {
+	p := newPager(w)
+	t := terminal.NewTable(terminal.Word("machine", 0), terminal.Number("engine", 2), terminal.Number("host", 3), terminal.Number("a call", 0),
+		terminal.Number(hw.IntervalPercent, 0), terminal.Word("how it is found", 1), terminal.Number("rows", 4))
+	scaled := false
+	for _, res := range results {
+		m, call, b := res.Options.Machine, res.Call(), res.CallBounds()
+		n := clock.Nanoseconds(max(1, res.Options.Repeat))
+		t.Add(m.Name, (res.Report.Time / n).String(), (res.Host() / n).String(), call.String(),
+			fmt.Sprintf("%s-%s", report.TimeAs(b.Low, call), report.TimeAs(b.High, call)), m.Found(), fmt.Sprint(m.Call.Rows))
+		scaled = scaled || m.Scaled
+	}
+	p.Printf("%s: a call, mean of a loop", report.Printable(results[0].Model.Name()))
+	p.Table(t, 0)
+	p.Printf("80%%: %s calls are expected there, from the errors of so many rows whose machine, session or", hw.IntervalWords)
+	p.Printf("network the fit had not seen.")
+	if scaled {
+		p.Printf("scaled: programs of that generation are not modelled; the time is that of an M1's program at")
+		p.Printf("the clock and the memory rate of the machine.")
+	}
+	return p.Err
+}
