@@ -55,7 +55,8 @@ func modelCommand(plan *outfile.Plan) *cobra.Command {
 		Long: `Model reads a network, compiles it to one program and runs it. It prints a row for each
 layer, and totals. FILE is a list of layers (.yaml, .yml), an ONNX file (.onnx) or a Core
 ML model (.mlmodel, .mlpackage, .mlmodelc, .mil). --dim sets the size of a dimension that
-the file leaves open.
+the file leaves open, or the value of an input of one integer or truth value, such as one
+that chooses a branch (--dim use_cache_branch=1) or counts the iterations of a loop.
 
 A layer of a list has an op, the keys of that operation (anesim layer -h) and, if others
 refer to it, a name. It reads the layer before it, or the tensors in from: [a, b]. Shapes
