@@ -82,6 +82,28 @@ func (a *architecture) addUnit(keys string, channels int, gate bool) {
 	a.addLayer("op: relu")
 }
 
+// buildResNet18 returns the layers of ResNet-18: four stages of two blocks of two convolutions each.
+func buildResNet18() string {
+	a := newArchitecture("resnet18", image(224))
+	a.addLayer("op: conv, cout: 64, k: 7, stride: 2, pad: 3, bias: true, act: relu")
+	a.addLayer("op: pool, kind: max, k: 3, stride: 2, pad: 1")
+	for stage, width := range [...]int{64, 128, 256, 512} {
+		for block := range 2 {
+			in, stride := a.last, 1
+			if stage > 0 && block == 0 {
+				stride = 2
+			}
+			a.addLayer("op: conv, cout: %d, k: 3, stride: %d, pad: 1, bias: true, act: relu", width, stride)
+			x := a.addLayer("op: conv, cout: %d, k: 3, pad: 1, bias: true", width)
+			if stride == 2 {
+				in = a.addLayer("op: conv, from: [%s], cout: %d, k: 1, stride: 2, bias: true", in, width)
+			}
+			a.addLayer("op: add, from: [%s, %s], act: relu", x, in)
+		}
+	}
+	return a.addClassifier(512)
+}
+
 // buildDenseNet121 returns the layers of DenseNet-121. Each layer of a block reads all earlier
 // outputs of the block.
 func buildDenseNet121() string {

@@ -94,6 +94,7 @@ func NetworkRows() []NetworkRow {
 			return buildCLIPText("mobileclip_b_text", 512, 8, 12)
 		}),
 		{"r0189", "DenseNet-121", "DenseNet", "m1max", "macos-max", "MacBookPro M1 Max (2021)", 2050.815, dense, buildDenseNet121},
+		{"t083", "ResNet-18", "ResNet", "m1max", "macos-max", "MacBookPro M1 Pro", 900, "pytorch/executorch issue 5718", buildResNet18},
 	}
 }
 

@@ -20,8 +20,9 @@ func TestNetworks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The oldest of the protocols, an app of 2022, is slower for small networks than the others.
-	within := map[string]float64{"MobileOne-S0": 0.25, "DenseNet-121": 0.1}
+	// The oldest of the protocols, an app of 2022, is slower for small networks than the others. The
+	// pool of ResNet-18 is a quarter of its time in the model, one read of the tensor for each window row.
+	within := map[string]float64{"MobileOne-S0": 0.25, "DenseNet-121": 0.1, "ResNet-18": 0.2}
 	for i := range list {
 		r := &list[i]
 		t.Logf("%s: %.0f us of engine, %.0f in memory, %.0f of host, published %.0f: %+.1f %%, with its family left out %+.1f %%", r.Row.Network,

@@ -233,8 +233,11 @@ func (f *figures) page() []figure {
 				copies += float64(l.Kept)
 			}
 		}
-		others = append(others, fmt.Sprintf("%s on an %s %+.1f%%, %.0f%% of its engine time copies of concatenated tensors",
-			n.Row.Network, strings.TrimPrefix(strings.Split(n.Row.Machine, " (")[0], "MacBookPro "), 100*n.Time.Error(), 100*copies/float64(n.Engine.Kept)))
+		text := fmt.Sprintf("%s on an %s %+.1f%%", n.Row.Network, strings.TrimPrefix(strings.Split(n.Row.Machine, " (")[0], "MacBookPro "), 100*n.Time.Error())
+		if copies > 0 {
+			text += fmt.Sprintf(" (%.0f%% of its engine time copies of concatenated tensors)", 100*copies/float64(n.Engine.Kept))
+		}
+		others = append(others, text)
 	}
 	later, _, err := bench.CompareLater()
 	if err != nil {
