@@ -18,8 +18,8 @@ func checkNodeOrder(list []*Node) error {
 				return &graph.OrderError{Node: n.Label, Tensor: v.Name}
 			}
 		}
-		if n.Body == nil && n.Largest == nil {
-			for _, v := range n.Out {
+		for _, v := range n.Out {
+			if n.Body == nil && n.Largest == nil || v.Dims == nil && v.Why != "" { // an expansion does not make the latter
 				delete(later, v)
 			}
 		}

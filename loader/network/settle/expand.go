@@ -146,6 +146,9 @@ func (s *settler) expandNode(n *Node, f func(e *expansion) error) error {
 	for i, out := range n.Out {
 		*out = *own.Out[i]
 		renameTensor(e.body, own.Out[i], out)
+		if out.Given() && out.Dims == nil && out.Why == "" {
+			out.Why = n.explainLackOf(i)
+		}
 	}
 	n.Body = e.body
 	return nil

@@ -85,6 +85,8 @@ func setConstantResults(n *Node, c ...*graph.Const) error {
 	for i, out := range n.Out {
 		if i < len(c) {
 			out.Set(c[i])
+		} else if out.Given() && out.Dims == nil {
+			out.Why = n.explainLackOf(i)
 		}
 	}
 	n.Kind = Constant

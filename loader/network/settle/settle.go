@@ -303,6 +303,11 @@ func inferResults(n *Node) error {
 	return nil
 }
 
+// explainLackOf returns a text that says that no rule of the node produces its output i.
+func (n *Node) explainLackOf(i int) string {
+	return fmt.Sprintf("output %d (%q) of operator %s is not modelled", i, n.Out[i].Name, n.Operator())
+}
+
 // setShapes sets the shapes of the tensors that n produces to the inferred ones or, failing that,
 // to the shapes that the file states. One unsupported layer therefore does not hide the layers
 // after it.
@@ -325,6 +330,9 @@ func setShapes(n *Node) {
 		}
 		if out.Dims == nil {
 			out.Why, out.Maker = fmt.Sprintf("shape of %q, a result of %s, is unknown", out.Name, n.Label), n.Label
+			if n.Results != nil && r == nil {
+				out.Why, out.Maker = n.explainLackOf(i), ""
+			}
 		}
 	}
 }

@@ -30,6 +30,18 @@ func TestUnreadPartsOfNodes(t *testing.T) {
 	}
 }
 
+// An output that the operator does not have leaves out its readers, and nothing else.
+func TestUnknownOutputs(t *testing.T) {
+	for _, op := range []string{"Relu", "Dropout", "Shape", "Identity", "Softmax", "Asinh"} {
+		node := onnxtest.Several(op, []string{"a", "b", "c"}, []string{"x"})
+		file := writeFile(t, "net.onnx", onnxtest.Model(onnxtest.Input("x", 1, 4, 2, 2), node, onnxtest.Node("Neg", "y", []string{"c"}), onnxtest.Output("y")))
+		out, errs, _ := invoke("model", file, "--values")
+		if want := `output 2 ("c") of operator ` + op + " is not modelled"; !strings.Contains(out, want) || strings.Contains(out, "y [") {
+			t.Errorf("want %q, and no values:\n%s%s", want, out, errs)
+		}
+	}
+}
+
 // An operator set that is newer than every known one is a note.
 func TestNewOperatorSet(t *testing.T) {
 	file := onnxtest.Model(onnxtest.Input("x", 1, 4, 2, 2), onnxtest.Node("Relu", "y", []string{"x"}), onnxtest.Output("y"))
