@@ -29,8 +29,13 @@ type reader struct {
 	colors map[string]string      // order of the channels, by image
 	images map[string]*graph.Port // by name
 	made   map[string]bool        // names of tensors
-	names  int                    // inputs and outputs of layers
-	filled int                    // elements of constants that the file does not have
+	// probabilities names the layer, or its result, that a classifier turns into a probability for each label.
+	// It is "" for the last layer, whose result is last.
+	probabilities, last string
+	results             map[string]string // first result of each layer, by the layer's name
+
+	names  int // inputs and outputs of layers
+	filled int // elements of constants that the file does not have
 	// preprocessed holds the tensor that layers read instead of an image, by its name.
 	preprocessed map[string]*graph.Value
 }
@@ -42,7 +47,7 @@ func Read(m *coreml.Model) (*graph.Model, error) {
 	r := &reader{
 		model: &graph.Model{Graph: graph.Graph{Consts: map[string]*graph.Const{}}, Values: map[string]*graph.Value{}},
 		flat:  map[*graph.Value]bool{}, colors: map[string]string{}, images: map[string]*graph.Port{}, made: map[string]bool{},
-		preprocessed: map[string]*graph.Value{},
+		preprocessed: map[string]*graph.Value{}, results: map[string]string{},
 	}
 	var layers, preprocessing []wire.Message
 	exactImages := false
@@ -64,6 +69,8 @@ func Read(m *coreml.Model) (*graph.Model, error) {
 			r.exact = f.N != 0
 		case 6:
 			exactImages = f.N != 0
+		case 200:
+			return f.Text(&r.probabilities)
 		}
 		return nil // others are for training on the device and the labels of a classifier
 	})
@@ -128,16 +135,30 @@ func (r *reader) addInput(in coreml.Feature, exactImages bool) {
 	}
 }
 
-// addResults adds the outputs of the network.
+// addResults adds the outputs of the network. A classifier has labels and their probabilities instead, which no layer
+// computes; its output is the tensor that they are made of.
 func (r *reader) addResults(outputs []coreml.Feature) {
 	for _, out := range outputs {
 		if !r.made[out.Name] {
-			continue // the label of a classifier and the probability of each label have no layer
+			continue
 		}
-		v := r.findOrAddValue(out.Name)
-		r.model.Outputs = append(r.model.Outputs, v)
-		r.model.Results = append(r.model.Results, graph.Port{Name: out.Name, Type: graph.Float})
+		r.addResult(out.Name)
 	}
+	if len(r.model.Results) > 0 {
+		return
+	}
+	name := r.probabilities
+	if !r.made[name] {
+		name = cmp.Or(r.results[name], r.last)
+	}
+	if name != "" { // a network without layers has no output
+		r.addResult(name)
+	}
+}
+
+func (r *reader) addResult(name string) {
+	r.model.Outputs = append(r.model.Outputs, r.findOrAddValue(name))
+	r.model.Results = append(r.model.Results, graph.Port{Name: name, Type: graph.Float})
 }
 
 // findOrAddValue returns the tensor with the given name. The first call for a name adds it.
@@ -231,7 +252,9 @@ func (r *reader) readLayer(body wire.Message) error {
 			return &wire.FormatError{Off: int64(body.Off), What: fmt.Sprintf("layer %q writes tensor %q, which an input or an earlier layer has written", x.name, s)}
 		}
 		r.made[s] = true
+		r.last = s
 	}
+	r.results[x.name] = out[0]
 	x.message = newMessage(params, &f)
 	if f.err != nil {
 		return f.err

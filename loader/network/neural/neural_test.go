@@ -214,3 +214,26 @@ func TestRandomParameters(t *testing.T) {
 		t.Errorf("only %d layers were converted", kept)
 	}
 }
+
+// The output of a classifier is the tensor of its probabilities: the one that it names, or the result of the last
+// layer.
+func TestOutputOfClassifier(t *testing.T) {
+	x := []string{"x"}
+	for name, want := range map[string]string{"": "b", "a": "a", "first": "a", "absent": "b"} {
+		net := nt.Join(nt.Layer("first", 175, nil, x, []string{"a"}), nt.Layer("second", 175, nil, x, []string{"b"}))
+		if name != "" {
+			net = net.Text(200, name)
+		}
+		m, err := readModel(t, nt.Message{}.Int(1, 1).Bytes(2, nt.Join(nt.Input("x", 4, 6, 5), nt.Output("classLabelProbs"), nt.Output("classLabel"))).Bytes(403, net))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, r := range m.Results {
+			got = append(got, r.Name)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("tensor %q: outputs %q; want %q", name, got, want)
+		}
+	}
+}
