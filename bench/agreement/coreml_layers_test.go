@@ -407,6 +407,39 @@ func TestModelsOfLayers(t *testing.T) {
 		compareLayers(t, data, map[string][]float64{"x": x[:12]}, map[string][]float64{"y": want}, 0.001)
 	})
 
+	t.Run("a small classifier", func(t *testing.T) {
+		// convolution, batchnorm, ReLU, max pool, flatten, inner product and softmax
+		in := plane{1, 9, 8, someNumbers(72, 7)}
+		w1, b1, w2 := someNumbers(3*9, 1), someNumbers(3, 2), someNumbers(5*3*4*4, 3)
+		scale, shift := []float64{1, 0.5, 2}, []float64{0, 0.25, -0.25}
+		a := convolve(in, w1, b1, 3, 3, 3, 1, [2]int{1, 1}, [2]int{1, 1}, 1, 1, 9, 8)
+		a = newPlane(3, 9, 8, func(c, y, u int) float64 {
+			return max(0, (a.at(c, y, u, 0)-0.5)/math.Sqrt(1+1e-5)*scale[c]+shift[c])
+		})
+		a = pool(a, 2, 2, 0, 0, 4, 4, func(v []float64, _ int) float64 { return slices.Max(v) })
+		want, sum := linear(1, 48, a.v, w2, nil), 0.0
+		for i, v := range want {
+			want[i] = math.Exp(v / 16)
+			sum += want[i]
+		}
+		for i := range want {
+			want[i] /= sum
+		}
+		data := nt.Model(nt.Join(nt.Input("x", 1, 9, 8), nt.Output("y", 5)), false,
+			nt.Layer("conv", 100, nt.Join(nt.Message{}.Int(1, 3).Int(2, 1), nt.Packed(20, 3, 3), nt.Message{}.Bytes(51, nil).Int(70, 1), nt.Weights(90, w1...), nt.Weights(91, b1...)), names("x"), names("c")),
+			nt.Layer("norm", 160, nt.Join(nt.Message{}.Int(1, 3), nt.Weights(15, scale...), nt.Weights(16, shift...), nt.Weights(17, 0.5, 0.5, 0.5), nt.Weights(18, 1, 1, 1)), names("c"), names("n")),
+			nt.Layer("relu", 130, nt.Message{}.Bytes(10, nil), names("n"), names("r")),
+			nt.Layer("pool", 120, nt.Join(nt.Packed(10, 2, 2), nt.Packed(20, 2, 2), nt.Message{}.Bytes(30, nil)), names("r"), names("p")),
+			nt.Layer("flatten", 301, nil, names("p"), names("f")),
+			nt.Layer("fc", 140, nt.Join(nt.Message{}.Int(1, 48).Int(2, 5), nt.Weights(20, w2...)), names("f"), names("o")),
+			nt.Layer("scale", 231, nt.Message{}.Float(1, 1.0/16), names("o"), names("s")),
+			nt.Layer("softmax", 175, nil, names("s"), names("y")))
+		compareLayers(t, data, map[string][]float64{"x": in.v}, map[string][]float64{"y": want}, 0.02)
+		if slices.Max(want)-slices.Min(want) < 0.1 {
+			t.Errorf("the classes are too alike to tell: %v", want)
+		}
+	})
+
 	t.Run("a batch of two planes", func(t *testing.T) {
 		weights := someNumbers(2*1*1*2, 3)
 		var want []float64
