@@ -52,6 +52,7 @@ func TestMILForms(t *testing.T) {
 		{"gather_nd", "gather_nd(x = x, indices = tensor<int32, [2, 4]>([[0, 0, 0, 7], [0, 0, 0, 1]]))", "2", []float64{7, -2}},
 		{"slice_update in the middle", "slice_update(x = x, update = tensor<fp16, [1, 1, 1, 2]>([10, 20]), begin = tensor<int32, [4]>([0, 0, 0, 3]), end = tensor<int32, [4]>([1, 1, 1, 5]))", "1, 1, 1, 8", []float64{-3.5, -2, -1, 10, 20, 1, 1.5, 7}},
 		{"slice_update of the end, counted from there", "slice_update(x = x, update = tensor<fp16, [1, 1, 1, 2]>([10, 20]), begin = tensor<int32, [4]>([0, 0, 0, -2]), end = tensor<int32, [4]>([0, 0, 0, 0]), end_mask = tensor<bool, [4]>([true, true, true, true]))", "1, 1, 1, 8", []float64{-3.5, -2, -1, 0, 0.5, 1, 10, 20}},
+		{"a palette of vectors", "add(x = vectors, y = x)", "1, 1, 1, 8", []float64{-3.5 + 3, -2 + 4, -1 + 1, 2, 0.5 + 5, 1 + 6, 1.5 + 1, 7 + 2}},
 		{"one_hot", "mul(x = x, y = hot)", "1, 1, 1, 8", []float64{0, 0, 0, 0, 0, 1, 0, 0}},
 		{"scatter_along_axis", `scatter_along_axis(data = x, indices = tensor<int32, [1, 1, 1, 2]>([6, 0]), updates = tensor<fp16, [1, 1, 1, 2]>([10, 20]), axis = int32(3), mode = string("add"))`, "1, 1, 1, 8", []float64{16.5, -2, -1, 0, 0.5, 1, 11.5, 7}},
 		{"scatter_nd", `scatter_nd(data = x, indices = tensor<int32, [2, 4]>([[0, 0, 0, 7], [0, 0, 0, 1]]), updates = tensor<fp16, [2]>([10, 20]), mode = string("update"))`, "1, 1, 1, 8", []float64{-3.5, 20, -1, 0, 0.5, 1, 1.5, 10}},
@@ -68,6 +69,9 @@ func TestMILForms(t *testing.T) {
 			}
 			if strings.Contains(tc.call, "hot)") {
 				before = "tensor<fp16, [8]> hot = one_hot(indices = int32(5), one_hot_vector_size = int32(8), on_value = fp16(1), off_value = fp16(0));\n"
+			}
+			if strings.Contains(tc.call, "vectors") { // indices 1, 0, 2, 0 of the vectors (1, 2), (3, 4) and (5, 6)
+				before = "tensor<fp16, [1, 1, 1, 8]> vectors = constexpr_lut_to_dense(indices = tensor<uint2, [1, 1, 1, 4]>([1, 0, 2, 0]), lut = tensor<fp16, [1, 1, 1, 1, 4, 2]>([1, 2, 3, 4, 5, 6, 7, 8]), vector_axis = int32(-1));\n"
 			}
 			text := fmt.Sprintf("program(1.3)\n{\n    func main<ios18>(tensor<fp16, [1, 1, 1, 8]> x) {\n        %stensor<fp16, [%s]> y = %s[name = string(\"y\")];\n    } -> (y);\n}\n", before, tc.dims, tc.call)
 			n, err := network.ReadMIL([]byte(text), network.Options{})

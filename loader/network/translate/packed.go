@@ -185,6 +185,13 @@ func unpackPalette(x *operation) {
 		lutShape = nil
 		x.checkStatedShape()
 	}
+	axis := x.readPackedValues("vector_axis")
+	if k := len(lutShape); k > 0 && lutShape[k-1] > 1 {
+		if out := x.lookUpVectors(index, lut, lutShape, axis); out != nil {
+			x.setConstantResult(out, nil)
+		}
+		return
+	}
 	if len(index) != n {
 		x.err = fmt.Errorf("%d indices for shape %v; want %d", len(index), shape, n)
 		return
@@ -220,6 +227,42 @@ func (x *operation) lookUpPalette(index, lut []float64, lutShape, shape []int64,
 			return nil
 		}
 		out[i] = lut[at]
+	}
+	return out
+}
+
+// lookUpVectors returns the elements of a palette whose entries are vectors, or nil after an error. An index stands
+// for a vector along the given axis, which is that many times as long in the result. lutShape is the number of
+// blocks along each axis, of entries, and of elements of an entry.
+func (x *operation) lookUpVectors(index, lut []float64, lutShape []int64, axis []float64) []float64 {
+	shape := x.argumentShape("indices")
+	rank := len(shape)
+	if len(lutShape) != rank+2 || len(axis) != 1 || axis[0] < -float64(rank) || axis[0] >= float64(rank) {
+		x.err = fmt.Errorf("palette of shape %v and vector_axis %v do not fit indices of shape %v", lutShape, axis, shape)
+		return nil
+	}
+	at := (int(axis[0]) + rank) % rank
+	blocks, entries, size := lutShape[:rank], int(lutShape[rank]), int(lutShape[rank+1])
+	want := slices.Clone(shape)
+	want[at] *= int64(size)
+	if !dividesEvenly(shape, blocks) || !slices.Equal(want, x.Outputs[0].Type.Dims) || len(index) != (mil.Type{Dims: shape}).Elements() {
+		x.err = fmt.Errorf("palette of shape %v does not make shape %v of indices of shape %v", lutShape, x.Outputs[0].Type.Dims, shape)
+		return nil
+	}
+	after := 1
+	for _, d := range shape[at+1:] {
+		after *= int(d)
+	}
+	out := make([]float64, len(index)*size)
+	for i, v := range index {
+		entry := blockIndex(shape, blocks, i)*entries + int(v)
+		if v < 0 || int(v) >= entries || (entry+1)*size > len(lut) {
+			x.err = fmt.Errorf("index %g is out of range for a palette of %d entries", v, entries)
+			return nil
+		}
+		for k, e := range lut[entry*size : (entry+1)*size] {
+			out[(i/after*size+k)*after+i%after] = e
+		}
 	}
 	return out
 }
