@@ -104,8 +104,8 @@ func emitScatter(x *operation) {
 	x.emitNode("ScatterElements", in, newIntAttr("axis", x.intArgument("axis", 0)), newTextAttr("reduction", mode))
 }
 
-// emitSliceUpdate emits nodes that replace a slice of a tensor, such as the newest words of a cache: what is
-// before it, the new values, and what is after it. All axes but one must be replaced as a whole.
+// emitSliceUpdate emits nodes that replace a slice of a tensor, such as the newest words of a cache: the elements
+// before it, the new ones, and those after it. All axes but one must be replaced as a whole.
 func emitSliceUpdate(x *operation) {
 	in := x.inputName("x")
 	d := x.dims[in]
