@@ -155,7 +155,7 @@ func TestUpdatesOfProcesses(t *testing.T) {
 func TestCheckIncomplete(t *testing.T) {
 	dir := t.TempDir()
 	net, file := filepath.Join(dir, "net.yaml"), filepath.Join(dir, "cost.json")
-	if err := os.WriteFile(net, []byte("inputs: {x: {c: 4}, y: {w: 20000}}\nlayers:\n- {op: relu, from: x}\n- {op: relu, from: y, name: wide}\n"), 0o666); err != nil {
+	if err := os.WriteFile(net, []byte("inputs: {x: {c: 4}, y: {w: 20000}}\nlayers:\n- {op: relu, from: x}\n- {op: pool, k: 1, from: y, name: wide}\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	m, err := anesim.Open(net)

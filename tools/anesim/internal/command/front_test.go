@@ -247,7 +247,7 @@ func TestTablesFit(t *testing.T) {
 // Names from a file cannot steer a terminal, in a table, a CSV or an error.
 func TestNamesAreEscaped(t *testing.T) {
 	const evil = "a\x1b[31mred\nb"
-	net := writeFile(t, "net.yaml", []byte("inputs: {x: {c: 4}, y: {w: 20000}}\nlayers:\n- {name: \"a\\e[31mred\\nb\", op: relu, from: x}\n- {name: \"c\\ad\", op: relu, from: y}\n"))
+	net := writeFile(t, "net.yaml", []byte("inputs: {x: {c: 4}, y: {w: 20000}}\nlayers:\n- {name: \"a\\e[31mred\\nb\", op: relu, from: x}\n- {name: \"c\\ad\", op: pool, k: 1, from: y}\n"))
 	for _, more := range []string{"", "--csv", "--values"} {
 		out, errs, code := invoke(append([]string{"model", net}, strings.Fields(more)...)...)
 		if code != exitDone || strings.ContainsAny(out+errs, "\x1b\a") || !strings.Contains(out, `a\x1b[31mred\nb`) {

@@ -10,9 +10,9 @@ import (
 // partlyModelled and unmodelled are networks of which one of two layers, or the only layer, is too
 // wide for the engine.
 const (
-	partlyModelled = "inputs: {x: {c: 64, h: 16, w: 16}, y: {w: 20000}}\nlayers:\n- {op: relu, from: x, name: narrow}\n- {op: relu, from: y, name: wide}\n"
-	unmodelled     = "inputs: {y: {w: 20000}}\nlayers:\n- {op: relu, from: y, name: wide}\n"
-	incompleteLine = "INCOMPLETE: 1 layer without a cost, left out of all totals: wide (relu)"
+	partlyModelled = "inputs: {x: {c: 64, h: 16, w: 16}, y: {w: 20000}}\nlayers:\n- {op: pool, k: 1, from: x, name: narrow}\n- {op: pool, k: 1, from: y, name: wide}\n"
+	unmodelled     = "inputs: {y: {w: 20000}}\nlayers:\n- {op: pool, k: 1, from: y, name: wide}\n"
+	incompleteLine = "INCOMPLETE: 1 layer without a cost, left out of all totals: wide (pool)"
 )
 
 // No command reports a network of which a layer has no cost as if it were complete.
@@ -87,7 +87,7 @@ func TestCheckIncomplete(t *testing.T) {
 	run(exitDone, "1 model updated", "--update", file)
 	write(partlyModelled)
 	run(exitFailed, "miss  "+file+": "+incompleteLine, "--max", "1000%", "--junit", junit, file)
-	if xml, err := os.ReadFile(junit); err != nil || !strings.Contains(string(xml), `message="not modelled: wide (relu)"`) {
+	if xml, err := os.ReadFile(junit); err != nil || !strings.Contains(string(xml), `message="not modelled: wide (pool)"`) {
 		t.Errorf("%v: %s", err, xml)
 	}
 	run(exitDone, "1 model updated", "--update", file)

@@ -288,7 +288,7 @@ func TestModelInSegments(t *testing.T) {
 			t.Errorf("no %q in the table:\n%s", want, out)
 		}
 	}
-	bad := writeFile(t, "bad.yaml", []byte("inputs: {x: {w: 20000}}\nlayers:\n- {op: relu}\n"))
+	bad := writeFile(t, "bad.yaml", []byte("inputs: {x: {w: 20000}}\nlayers:\n- {op: pool, k: 1}\n"))
 	if _, errs, code := invoke("model", bad, "--emit", file); code != exitFailed || !strings.Contains(errs, "no program to write") {
 		t.Errorf("exit %d: %s", code, errs)
 	}

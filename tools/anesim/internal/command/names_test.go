@@ -81,7 +81,7 @@ func TestNoFormulasInCSV(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(t.TempDir())
-	const net = "inputs: {x: {c: 4, h: 2, w: 20000}}\nlayers:\n- {op: relu, name: '@wide'}\n- {op: relu, name: '=1+1', from: x}\n- {op: sigmoid, name: '+y'}\n"
+	const net = "inputs: {x: {c: 4, h: 2, w: 20000}}\nlayers:\n- {op: pool, k: 1, name: '@wide'}\n- {op: pool, k: 1, name: '=1+1', from: x}\n- {op: sigmoid, name: '+y'}\n"
 	for name, data := range map[string][]byte{"=net.yaml": []byte(net), "=a.hwx": program, "@b.hwx": program} {
 		if err := os.WriteFile(name, data, 0o666); err != nil {
 			t.Fatal(err)

@@ -165,7 +165,7 @@ func TestSchemaPageOfRealOutput(t *testing.T) {
 	t.Parallel()
 	page := schemaPage(t)
 	net := writeFile(t, "net.yaml", []byte("inputs: {x: {c: 16, h: 8, w: 8}, y: {w: 20000}}\nlayers:\n"+
-		"- {name: a, op: conv, cout: 16, k: 3, stride: 2, pad: 1, act: relu, from: x}\n- {name: flat, op: reshape, h: 32, w: 8}\n- {name: b, op: relu}\n- {name: c, op: relu, from: y}\n"))
+		"- {name: a, op: conv, cout: 16, k: 3, stride: 2, pad: 1, act: relu, from: x}\n- {name: flat, op: reshape, h: 32, w: 8}\n- {name: b, op: relu}\n- {name: c, op: pool, k: 1, from: y}\n"))
 	for section, lines := range map[string][][]string{
 		"`run`, `layer`": {
 			{"run", "--constants", "--host", "linux", "--repeat", "2", "--idle", "1s"}, {"run", "--gate-tiles", "0-31"},
