@@ -1,6 +1,8 @@
 package family
 
 import (
+	"cmp"
+
 	"github.com/x448/float16"
 
 	"anesim/hw/regs"
@@ -182,16 +184,29 @@ func lowerSigmoidProduct(o *Output, j job) error {
 	)
 }
 
-// lowerTableProduct appends the tasks of HardSwish, which multiply x by a table of HardSigmoid.
+// lowerTableProduct appends the tasks of HardSwish, which multiply x by a table of HardSigmoid: a MAC
+// task that leaves x and the values of the table in L2, and a planar task that multiplies both
+// (inferred; none of the known programs has one).
 func lowerTableProduct(o *Output, j job) error {
 	l := j.layer
+	var failed error
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
-	s := l.In
-	inner := o.allocateTensor(s)
-	return lowerSublayers(o, l,
-		sublayer{layer.Layer{Op: layer.HardSigmoid, In: s}, j.weights, ports{"x": x, "y": inner}},
-		sublayer{layer.Binary(layer.Mul, s, s), &layer.Weights{}, ports{"x": x, "z": inner, "y": y}},
-	)
+	err := forEachRowRun(o, l, x, y, 2, func(in, out place.View) {
+		t := pass.Activation(layer.HardSigmoid, in.S, 0).Task()
+		t.SetPatch(task.KeptPatch(in.S))
+		at := place.ResultTile(in.S)
+		bytes := layer.RoundUp(at.Row*in.S.Height, 64)
+		source := t.LoadSource1(in.M, at, true)
+		factors := t.KeepResult(at.Rebase(bytes))
+		failed = cmp.Or(failed, setActivationTable(o, l, t, j.weights.Table))
+		o.addTask(t)
+		u := pass.Product(in.S).Task()
+		u.ReadTile(source, at)
+		u.ReadSecondTile(factors, at.Rebase(bytes))
+		u.WriteResult(out.M, 2*bytes)
+		o.addTask(u)
+	})
+	return cmp.Or(failed, err)
 }
 
 // addTaskPair appends pairs of tasks, each for as many rows as fit in L2: a MAC task that keeps its
