@@ -1,6 +1,7 @@
 package network_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -49,6 +50,31 @@ func TestLargeConstantsFold(t *testing.T) {
 		}
 		if strings.Contains(notes, "each call computes") {
 			t.Errorf("%s: notes %q", name, notes)
+		}
+	}
+}
+
+// A long chain of operators on a constant folds, too, in parts.
+func TestChainOfConstantsFolds(t *testing.T) {
+	const k, n = 96, 64
+	values := make([]float32, k*n)
+	for i := range values {
+		values[i] = float32(i % 251)
+	}
+	parts := []ox.Message{ox.Input("x", 1, k), ox.Constant("w0", []int{k, n}, values...), ox.Output("y"), ox.Node("MatMul", "y", []string{"x", "w40"})}
+	for i := range 40 {
+		parts = append(parts, ox.Node("Transpose", fmt.Sprintf("w%d", i+1), []string{fmt.Sprintf("w%d", i)}, ox.List("perm", 1, 0)))
+	}
+	net, err := ReadONNX(ox.Model(parts...), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(net.Layers) != 1 || net.Layers[0].Reason != "" {
+		t.Fatalf("%d layers, first %+v; want 1", len(net.Layers), net.Layers[0])
+	}
+	for i, h := range net.Layers[0].Weights.Filter {
+		if h.Float32() != values[i] {
+			t.Fatalf("weight %d is %v; want %v", i, h, values[i])
 		}
 	}
 }

@@ -5,16 +5,26 @@ import "github.com/x448/float16"
 // A derived source computes the elements of a constant from another one whenever they are read, so
 // that only the constants that are being read take memory.
 type derived struct {
-	of   *Const
-	n    int
-	each func(set func(i int, v float64)) error
+	of    *Const
+	n     int
+	each  func(set func(i int, v float64)) error
+	depth int // derivations between the file and the elements
 }
 
 // Derive returns a constant of shape dims and type t whose elements are computed from c when they are
 // read. each calls set with the index and the value of every element in order. If the elements of c
 // are absent, the new ones are absent too.
 func (c *Const) Derive(dims []int, t Type, each func(set func(i int, v float64)) error) *Const {
-	return &Const{Dims: dims, Type: t, Source: &derived{c, Elements(dims), each}}
+	return &Const{Dims: dims, Type: t, Source: &derived{c, Elements(dims), each, c.Derivations() + 1}}
+}
+
+// Derivations returns how many calls of Derive lie between the file and c. Reading c repeats all of
+// them, and holds the elements of each in memory.
+func (c *Const) Derivations() int {
+	if d, ok := c.Source.(*derived); ok && c.Half == nil {
+		return d.depth
+	}
+	return 0
 }
 
 func (d *derived) External() bool { return d.of.Absent() }

@@ -26,13 +26,17 @@ func FoldBytes(n *graph.Node) int {
 // it is read. Smaller ones may be shapes and indices, which are read often.
 const leastDerived = 1 << 12
 
+// mostDerivations bounds how many constants of a chain are computed when the last one is read.
+const mostDerivations = 8
+
 // FoldsLater reports whether the results of n, a node with a constant input, are computed when they
 // are read. That takes no memory until then. The node must make no more elements than it reads, or a
-// small file could state a huge constant.
+// small file could state a huge constant. Longer chains than mostDerivations count against the budget,
+// because reading one repeats and holds all of it.
 func FoldsLater(n *graph.Node) bool {
 	c := n.Const(0)
 	switch {
-	case c == nil, !c.Absent() && c.Elements() < leastDerived:
+	case c == nil, !c.Absent() && c.Elements() < leastDerived, c.Derivations() >= mostDerivations:
 		return false
 	case n.Op == "DequantizeLinear":
 		return n.Int("block_size", 0) == 0
