@@ -96,6 +96,8 @@ func (l *Layer) canDivideRows() bool {
 		return l.HasConstantProduct()
 	case ReduceSum, ReduceMean, ReduceMax, ReduceMin, Softmax:
 		return true
+	case LayerNorm: // needs all values that share a mean in one task
+		return (l.Axes&AxisH == 0 || l.In.H <= MaxExtent) && (l.Axes&AxisW == 0 || l.In.W <= MaxExtent)
 	case LogicalNot:
 		return false
 	}

@@ -162,6 +162,9 @@ func TestMoreColumnsThanATask(t *testing.T) {
 			}
 		}
 	}
+	norm := layer.Reduction(layer.LayerNorm, high, layer.AxisW)
+	norm.Epsilon = 0.01
+	layers = append(layers, norm)
 	for _, l := range layers {
 		w, err := weights.Complete(&list.Layer{Lower: l}, 1)
 		if err != nil {
