@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"anesim/hw/regs"
 )
 
 var (
@@ -69,8 +71,8 @@ func parseInitRecord(row []string) (rec InitRecord, what string) {
 	}
 	rec = InitRecord{Block: strings.Clone(row[0]), Evidence: "bytes", Source: "init table file"}
 	for i, to := range [...]*uint32{&rec.Offset, &rec.Mask, &rec.Value} {
-		v, err := parseNumber(row[1+i])
-		if err != nil || v>>32 != 0 {
+		v, err := regs.ParseNumber(row[1+i])
+		if err != nil || v < 0 || v>>32 != 0 {
 			return rec, fmt.Sprintf("%s %q is not a 32-bit number", csvColumns[1+i], row[1+i])
 		}
 		*to = uint32(v)

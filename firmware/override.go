@@ -2,8 +2,8 @@ package firmware
 
 import (
 	"fmt"
+	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"anesim/hw/regs"
@@ -20,10 +20,10 @@ type Override struct {
 // String returns the override in the form that [ParseOverride] parses.
 func (o Override) String() string {
 	name := o.Register.Block + "." + o.Register.Name
-	if o.Field != nil {
-		name += "." + o.Field.Name
+	if o.Field == nil {
+		return fmt.Sprintf("%s=%#x", name, o.Value)
 	}
-	return fmt.Sprintf("%s=%#x", name, o.Value)
+	return fmt.Sprintf("%s.%s=%#x", name, o.Field.Name, uint64(o.Value)<<o.Field.Unit())
 }
 
 // Apply writes the override's value to the register file f.
@@ -51,8 +51,9 @@ func (e *OverrideError) Error() string {
 
 // ParseOverride parses an override such as "PE.Cfg.OpMode=1" for a field of a register, or
 // "Common.InDim=0x10001" for a whole register. The number of a group, such as "G4", may replace its
-// name. Case does not matter. The value is not converted: a field that counts units of 64 bytes
-// accepts a number of units. The error is an *[OverrideError].
+// name. Case does not matter. A field has the values of descriptor text; see [regs.Field.ParseText]. A
+// register whose only field is a size or a float has that field's values. The error is an
+// *[OverrideError].
 func ParseOverride(s string) (Override, error) {
 	fail := func(cause error, near []string, format string, args ...any) (Override, error) {
 		return Override{}, &OverrideError{Text: s, What: fmt.Sprintf(format, args...), Near: near, Err: cause}
@@ -87,7 +88,9 @@ func ParseOverride(s string) (Override, error) {
 		}
 		return unknown(path[1], registers, "group %s has no register %q", path[0], path[1])
 	}
-	width := 32
+	if len(path) == 2 && o.Register.Sole() {
+		o.Field = &o.Register.Fields[0]
+	}
 	if len(path) == 3 {
 		f, ok := o.Register.Field(path[2])
 		if !ok {
@@ -97,24 +100,26 @@ func ParseOverride(s string) (Override, error) {
 			}
 			return unknown(path[2], fields, "register %s.%s has no field %q", o.Register.Block, o.Register.Name, path[2])
 		}
-		o.Field, width = &f, f.Width
+		o.Field = &f
 	}
-	v, err := parseNumber(strings.TrimSpace(value))
-	if err != nil {
-		return fail(err, nil, "invalid value %q; want a decimal or 0x-prefixed hexadecimal number", strings.TrimSpace(value))
+	value = strings.TrimSpace(value)
+	if o.Field != nil {
+		v, err := o.Field.ParseText(value)
+		if err != nil {
+			return fail(err, nil, "%v", err)
+		}
+		o.Value = v
+		return o, nil
 	}
-	if v>>width != 0 {
-		return fail(nil, nil, "value %#x does not fit in %d bits", v, width)
+	v, err := regs.ParseNumber(value)
+	switch {
+	case err != nil:
+		return fail(err, nil, "%v", err)
+	case v < math.MinInt32 || v > math.MaxUint32: // a negative number is encoded in two's complement
+		return fail(nil, nil, "value %s does not fit in 32 bits", value)
 	}
 	o.Value = uint32(v)
 	return o, nil
-}
-
-func parseNumber(s string) (uint64, error) {
-	if len(s) > 2 && strings.EqualFold(s[:2], "0x") {
-		return strconv.ParseUint(s[2:], 16, 64)
-	}
-	return strconv.ParseUint(s, 10, 64)
 }
 
 // registerNames returns the names of all register groups, and of the registers in the named group.

@@ -26,6 +26,8 @@ func TestParseOverride(t *testing.T) {
 		{"KernelDMASrc.CoeffDMAConfig[3].En=0", 0x1f814, 0x81, 0x80, "KernelDMASrc.CoeffDMAConfig[3].En=0x0"},
 		{"PE.FinalScale.FinalScale=0xffffffff", 0x880c, 0, math.MaxUint32, "PE.FinalScale.FinalScale=0xffffffff"},
 		{"NE.PostScale=4294967295", 0xc810, 0, math.MaxUint32, "NE.PostScale=0xffffffff"},
+		{"TileDMADst.DstBase=0x40", 0x17804, 0, 0x40, "TileDMADst.DstBase.Value=0x40"},
+		{"PE.Cfg=-1", 0x8800, 0, math.MaxUint32, "PE.Cfg=0xffffffff"},
 		{"Common.TileCfg.TileHeight=010", 0x28, 0, 10, "Common.TileCfg.TileHeight=0xa"},
 	} {
 		o, err := ParseOverride(tc.text)
@@ -71,10 +73,12 @@ func TestParseOverrideErrors(t *testing.T) {
 		{"PE.Cfg.OpMod=1", `register PE.Cfg has no field "OpMod"`, []string{"OpMode"}},
 		{"Common.Reserved08.X=1", `register Common.Reserved08 has no field "X"`, nil},
 		{"KernelDMASrc.CoeffDMAConfig.En=1", `no register "CoeffDMAConfig"`, []string{"CoeffDMAConfig[0]"}},
-		{"PE.Cfg.OpMode=8", "value 0x8 does not fit in 3 bits", nil},
+		{"PE.Cfg.OpMode=8", "8 does not fit in the 3 bits of OpMode; want -0x4 to 0x7", nil},
 		{"PE.Cfg=0x100000000", "value 0x100000000 does not fit in 32 bits", nil},
 		{"PE.Cfg=", `invalid value ""`, nil},
-		{"PE.Cfg=-1", `invalid value "-1"`, nil},
+		{"PE.Cfg=-2147483649", "value -2147483649 does not fit in 32 bits", nil},
+		{"TileDMADst.DstBase=0x30", "0x30 is not a multiple of 64 bytes, the unit of Value", nil},
+		{"TileDMADst.DstBase.Value=0x30", "0x30 is not a multiple of 64 bytes, the unit of Value", nil},
 		{"PE.Cfg=0x", `invalid value "0x"`, nil},
 		{"PE.Cfg=mul", `invalid value "mul"`, nil},
 		{"PE.Cfg=1=2", `invalid value "1=2"`, nil},

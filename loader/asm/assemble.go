@@ -197,7 +197,7 @@ func (a *assembler) checkBindings() error {
 func (a *assembler) encodeProgram(end uint64) (*Unit, error) {
 	u := &a.unit
 	if s := a.size.text; s != "" {
-		n, err := parseNumber(s)
+		n, err := regs.ParseNumber(s)
 		if err != nil || n < int64(end) || n > int64(end)+maxLineBytes {
 			return nil, a.sizeLine.errorAt(a.size, "text size %s is not between %#x, the end of the chain, and %#x", s, end, end+maxLineBytes)
 		}

@@ -76,7 +76,7 @@ func (a *assembler) beginDescriptor(l line) error {
 	t := &task{Descriptor: new(regs.Descriptor), at: l}
 	if len(l.tokens) > 1 {
 		off, ok := strings.CutPrefix(l.tokens[1].text, "@")
-		n, err := parseNumber(off)
+		n, err := regs.ParseNumber(off)
 		if !ok || err != nil || n < 0 || n>>31 != 0 || n%regs.Alignment != 0 {
 			return l.errorAt(l.tokens[1], "invalid descriptor offset %q; want @ and a multiple of %#x", l.tokens[1].text, regs.Alignment)
 		}
@@ -103,7 +103,7 @@ func (a *assembler) setTextSize(l line) error {
 // addRawBytes handles .at, which stores bytes at an offset of the file, as in ".at 0x40
 // c0ffee".
 func (a *assembler) addRawBytes(l line) error {
-	off, err := parseNumber(l.tokens[1].text)
+	off, err := regs.ParseNumber(l.tokens[1].text)
 	if err != nil || off < 0 {
 		return l.errorAt(l.tokens[1], "invalid offset %q; want a number of bytes", l.tokens[1].text)
 	}
@@ -125,7 +125,7 @@ func (a *assembler) beginContainer(l line) error {
 	var n [2]int64
 	for i, t := range l.tokens[1:] {
 		var err error
-		if n[i], err = parseNumber(t.text); err != nil || n[i] < 0 {
+		if n[i], err = regs.ParseNumber(t.text); err != nil || n[i] < 0 {
 			return l.errorAt(t, "invalid number of bytes %q; want 0 or more", t.text)
 		}
 	}
@@ -184,7 +184,7 @@ func (a *assembler) declarePort(l line) error {
 				p.Strides[i] = uint64(s)
 			}
 		case "bytes":
-			n, err := parseNumber(value.text)
+			n, err := regs.ParseNumber(value.text)
 			if err != nil || n < 1 {
 				return l.errorAt(t, "invalid size %q; want bytes=N with N above 0", t.text)
 			}
@@ -211,7 +211,7 @@ func parseFourNumbers(l line, t token, separator string, most int64, dst []int) 
 		return l.errorAt(t, "malformed extents %q; want four numbers N, C, H, W separated by %q", t.text, separator)
 	}
 	for i, s := range parts {
-		n, err := parseNumber(s)
+		n, err := regs.ParseNumber(s)
 		if err != nil || n < 1 || n > most {
 			return l.errorAt(t, "extent %q in %q is not between 1 and %d", s, t.text, most)
 		}
@@ -221,7 +221,7 @@ func parseFourNumbers(l line, t token, separator string, most int64, dst []int) 
 }
 
 func (a *assembler) setScratchSize(l line) error {
-	n, err := parseNumber(l.tokens[1].text)
+	n, err := regs.ParseNumber(l.tokens[1].text)
 	if err != nil || n < 1 || n > loader.MaxScratch {
 		return l.errorAt(l.tokens[1], "scratch size %q is not between 1 and %#x bytes", l.tokens[1].text, loader.MaxScratch)
 	}
@@ -250,7 +250,7 @@ func (a *assembler) appendWeights(l line) error {
 // appendValues handles .values, which appends fp16 values to the constants.
 func (a *assembler) appendValues(l line) error {
 	for _, t := range l.tokens[1:] {
-		v, err := parseValue(regs.Field{Name: "a weight", Width: 16, Type: "half"}, t.text)
+		v, err := regs.Field{Name: "a weight", Width: 16, Type: "half"}.ParseText(t.text)
 		if err != nil {
 			return l.errorAt(t, "%v", err)
 		}
@@ -279,7 +279,7 @@ func (a *assembler) declareParam(l line) error {
 	}
 	n := [4]uint64{3: 1}
 	for i, t := range l.tokens[2:] {
-		v, err := parseNumber(t.text)
+		v, err := regs.ParseNumber(t.text)
 		if err != nil || v < 0 {
 			return l.errorAt(t, "invalid parameter value %q; want 0 or more", t.text)
 		}

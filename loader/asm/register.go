@@ -25,7 +25,7 @@ func (a *assembler) assembleRegister(l line) error {
 	step := int64(0)
 	values := l.tokens[1:]
 	if n := len(values); n > 2 && values[n-2].text == "step" {
-		if step, err = parseNumber(values[n-1].text); err != nil {
+		if step, err = regs.ParseNumber(values[n-1].text); err != nil {
 			return l.errorAt(values[n-1], "%v", err)
 		}
 		if n != 3 || !list[0].Sole() {
@@ -37,7 +37,7 @@ func (a *assembler) assembleRegister(l line) error {
 		r := &list[i]
 		v := values
 		if step != 0 && i > 0 {
-			first, err := parseNumber(values[0].text)
+			first, err := regs.ParseNumber(values[0].text)
 			if err != nil {
 				return l.errorAt(values[0], "%v", err)
 			}
@@ -56,7 +56,7 @@ func (a *assembler) setExtraWord(t *task, l line) error {
 	if len(l.tokens) != 2 {
 		return l.errorAt(l.tokens[0], "Header.Extra has %d values; want one number", len(l.tokens)-1)
 	}
-	n, err := parseNumber(l.tokens[1].text)
+	n, err := regs.ParseNumber(l.tokens[1].text)
 	if err != nil || n < 0 || n>>32 != 0 {
 		return l.errorAt(l.tokens[1], "%q is not a 32-bit number", l.tokens[1].text)
 	}
@@ -122,7 +122,7 @@ func (a *assembler) parseWord(l line, r *regs.Register, values []token) (uint32,
 		name, _, assigned := strings.Cut(t.text, "=")
 		switch {
 		case strings.HasPrefix(t.text, "+"):
-			n, err := parseNumber(t.text[1:])
+			n, err := regs.ParseNumber(t.text[1:])
 			if err != nil || n < 0 || n>>32 != 0 {
 				return 0, l.errorAt(t, "invalid bits %q; want + and a number below 2^32", t.text)
 			}
@@ -201,7 +201,7 @@ func (a *assembler) parseField(l line, f regs.Field, t token) (uint32, error) {
 		}
 		text = strconv.FormatUint(n, 10)
 	}
-	v, err := parseValue(f, text)
+	v, err := f.ParseText(text)
 	if err != nil {
 		e := l.errorAt(t, "%v", err)
 		e.Nearest = nearestName(t.text, func(yield func(string) bool) {
@@ -226,7 +226,7 @@ func (a *assembler) parseWordNumber(l line, t token) (uint32, error) {
 		}
 		return uint32(n), err
 	}
-	n, err := parseNumber(t.text)
+	n, err := regs.ParseNumber(t.text)
 	if err != nil || n>>32 > 0 || n < -1<<31 {
 		return 0, l.errorAt(t, "%q is not a 32-bit number", t.text)
 	}

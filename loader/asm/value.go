@@ -23,13 +23,13 @@ func Spell(f regs.Field, v uint32) string {
 	switch f.Type {
 	case "half":
 		text := float16.Frombits(uint16(v)).String()
-		if back, err := parseValue(f, text); err == nil && back == v {
+		if back, err := f.ParseText(text); err == nil && back == v {
 			return text
 		}
 		return fmt.Sprintf("%#x", v)
 	case "single":
 		text := strconv.FormatFloat(float64(math.Float32frombits(v)), 'g', -1, 32)
-		if back, err := parseValue(f, text); err == nil && back == v {
+		if back, err := f.ParseText(text); err == nil && back == v {
 			return text
 		}
 		return fmt.Sprintf("%#x", v)
@@ -48,58 +48,6 @@ func formatHex(v uint64) string {
 		return "0"
 	}
 	return fmt.Sprintf("%#x", v)
-}
-
-// parseValue parses a value of field f: the name of a value, a size in bytes if the field
-// counts units of bytes, a float, or a number. Negative numbers are encoded in two's
-// complement.
-func parseValue(f regs.Field, text string) (uint32, error) {
-	if v, ok := f.ParseValue(text); ok {
-		return v, nil
-	}
-	switch f.Type {
-	case "half", "single":
-		if strings.HasPrefix(strings.TrimPrefix(text, "-"), "0x") {
-			break
-		}
-		x, err := strconv.ParseFloat(text, 32)
-		if err != nil {
-			return 0, fmt.Errorf("invalid number %q for %s", text, f.Name)
-		}
-		if f.Type == "single" {
-			return math.Float32bits(float32(x)), nil
-		}
-		h := float16.Fromfloat32(float32(x))
-		if h.IsInf(0) && !math.IsInf(x, 0) {
-			return 0, fmt.Errorf("%s is outside the range of fp16; want -65504 to 65504", text)
-		}
-		return uint32(h.Bits()), nil
-	}
-	n, err := parseNumber(text)
-	if err != nil {
-		return 0, err
-	}
-	u := f.Unit()
-	if n&(1<<u-1) != 0 {
-		return 0, fmt.Errorf("%s is not a multiple of %d bytes, the unit of %s", text, 1<<u, f.Name)
-	}
-	n >>= u
-	if low := int64(-1) << (f.Width - 1); n < 0 && n >= low {
-		return uint32(n) & (1<<f.Width - 1), nil
-	}
-	if n < 0 || !f.Fits(uint64(n)) {
-		return 0, fmt.Errorf("%s does not fit in the %d bits of %s; want %#x to %#x", text, f.Width, f.Name, int64(-1)<<(f.Width-1)<<u, (uint64(1)<<f.Width-1)<<u)
-	}
-	return uint32(n), nil
-}
-
-// parseNumber parses a decimal or 0x number of up to 42 bits, which may be negative.
-func parseNumber(text string) (int64, error) {
-	n, err := strconv.ParseInt(text, 0, 64)
-	if err != nil || n>>42 > 0 || n>>42 < -1 {
-		return 0, fmt.Errorf("invalid value %q; want a decimal or 0x number of at most 42 bits", text)
-	}
-	return n, nil
 }
 
 // formatFields returns the value w of register r in the form that parseWord reads: the
