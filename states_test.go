@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -300,6 +301,90 @@ func TestOptionReplacesState(t *testing.T) {
 		var e *anesim.StateError
 		if _, err := m.Run(t.Context(), o); !errors.As(err, &e) || e.State != "t" {
 			t.Errorf("%s: the new value of t goes to s: %v", form, err)
+		}
+	}
+}
+
+// An update of a slice of a cache replaces that slice and nothing else, at a constant and at a computed
+// position, in the text and in the binary. The reference is a loop over the elements.
+func TestSliceUpdate(t *testing.T) {
+	const layers, rows, width = 2, 6, 8 // shape [2, 6, 8], with one or all positions updated along each axis
+	for _, tc := range []struct {
+		name     string
+		update   [3]int
+		begin    [3]int
+		masks    string // begin_mask, end_mask and squeeze_mask
+		computed bool
+		squeezed bool
+		negative int // axis whose begin counts from the end, -1 for none
+	}{
+		{"a row of all", [3]int{layers, 1, width}, [3]int{0, 3, 0}, "", false, false, -1},
+		{"the first row", [3]int{layers, 1, width}, [3]int{0, 0, 0}, "", false, false, -1},
+		{"the last row, from the end", [3]int{layers, 1, width}, [3]int{0, 5, 0}, "", false, false, 1},
+		{"two rows of one", [3]int{1, 2, width}, [3]int{1, 2, 0}, "", false, false, -1},
+		{"a part of a row", [3]int{1, 1, 3}, [3]int{1, 4, 2}, "", false, false, -1},
+		{"all", [3]int{layers, rows, width}, [3]int{}, "", false, false, -1},
+		{"masked axes", [3]int{layers, 1, width}, [3]int{0, 3, 0}, "begin_mask = tensor<bool, [3]>([true, false, true]), end_mask = tensor<bool, [3]>([true, false, true])", false, false, -1},
+		{"an axis that the update lacks", [3]int{1, rows, width}, [3]int{1, 0, 0}, "squeeze_mask = tensor<bool, [3]>([true, false, false])", false, true, -1},
+		{"a computed row", [3]int{layers, 1, width}, [3]int{0, 4, 0}, "", true, false, -1},
+		{"a computed row of one", [3]int{1, 1, width}, [3]int{1, 5, 0}, "", true, false, -1},
+		{"a computed index that the update lacks", [3]int{1, rows, width}, [3]int{1, 0, 0}, "squeeze_mask = tensor<bool, [3]>([true, false, false])", true, true, -1},
+	} {
+		u := tc.update
+		shape := fmt.Sprint("[", u[0], ", ", u[1], ", ", u[2], "]")
+		if tc.squeezed {
+			shape = fmt.Sprint("[", u[1], ", ", u[2], "]")
+		}
+		at := tc.begin
+		if tc.negative >= 0 {
+			at[tc.negative] -= [3]int{layers, rows, width}[tc.negative]
+		}
+		begin := fmt.Sprintf("tensor<int32, [3]>([%d, %d, %d])", at[0], at[1], at[2])
+		input := ""
+		if tc.computed {
+			begin, input = "at", "tensor<int32, [3]> at, "
+		}
+		masks := tc.masks
+		if masks != "" {
+			masks = ", " + masks
+		}
+		text := fmt.Sprintf(`program(1.3)
+{
+    func main<ios18>(%stensor<fp16, %s> new, state<tensor<fp16, [%d, %d, %d]>> s) {
+        tensor<fp16, [%[3]d, %[4]d, %[5]d]> r = read_state(input = s);
+        tensor<fp16, [%[3]d, %[4]d, %[5]d]> next = slice_update(x = r, update = new, begin = %[6]s, end = tensor<int32, [3]>([%[7]d, %[8]d, %[9]d])%[10]s);
+        write_state(data = next, input = s);
+        tensor<fp16, [%[3]d, %[4]d, %[5]d]> y = relu(x = next);
+    } -> (y);
+}
+`, input, shape, layers, rows, width, begin, tc.begin[0]+u[0], tc.begin[1]+u[1], tc.begin[2]+u[2], masks)
+		old, fresh := make([]half, layers*rows*width), make([]half, u[0]*u[1]*u[2])
+		for i := range old {
+			old[i] = fp16(float32(i + 1))[0]
+		}
+		for i := range fresh {
+			fresh[i] = fp16(float32(1000 + i))[0]
+		}
+		want := slices.Clone(old)
+		for i := range u[0] {
+			for k := range u[1] {
+				for w := range u[2] {
+					want[((tc.begin[0]+i)*rows+tc.begin[1]+k)*width+tc.begin[2]+w] = fresh[(i*u[1]+k)*u[2]+w]
+				}
+			}
+		}
+		for form, m := range readForms(t, text) {
+			in := map[string][]half{"new": fresh, "s": old}
+			if tc.computed {
+				in["at"] = fp16(float32(at[0]), float32(at[1]), float32(at[2]))
+			}
+			res, err := m.Run(t.Context(), anesim.Options{Chip: hw.M1(), Values: true, Inputs: in})
+			if err != nil {
+				t.Fatalf("%s, %s: %v", tc.name, form, err)
+			}
+			if len(res.Missing()) > 0 || len(res.Outputs) == 0 || !slices.Equal(res.Outputs[0].Data, want) {
+				t.Errorf("%s, %s: missing %v, outputs %v; want %v", tc.name, form, res.Missing(), res.Outputs, want)
+			}
 		}
 	}
 }

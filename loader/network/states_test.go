@@ -2,6 +2,7 @@ package network
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -93,6 +94,36 @@ func TestWrongStates(t *testing.T) {
 		}
 		if _, err := ReadCoreML(coreml.Encode(p), Options{}); !errors.As(err, &e) || e.Off <= 0 || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s, binary: %v; want %s with an offset", tc.body, err, tc.want)
+		}
+	}
+}
+
+// A slice_update that cannot be converted is a layer that is not modelled, with the reason.
+func TestSliceUpdatesThatAreNotModelled(t *testing.T) {
+	for _, tc := range []struct{ begin, update, more, want string }{
+		{"tensor<int32, [2]>([0, 2])", "[1, 2]", ", stride = tensor<int32, [2]>([1, 2])", "stride is [1 2]; want 1"},
+		{"tensor<int32, [2]>([0, 3])", "[1, 2]", "", "update of shape [1 2] at [0 3] is outside shape [1 4]"},
+		{"tensor<int32, [2]>([0, -5])", "[1, 2]", "", "is outside shape [1 4]"},
+		{"tensor<int32, [1]>([0])", "[1, 2]", "", "begin has 1 elements; want 2"},
+		{"at", "[1, 2]", "", "update of 2 of 4 elements along axis 1 at a computed position; want one or all"},
+		{"tensor<int32, [2]>([0, 0])", "[2]", "", "update of shape [2] in a tensor of shape [1 4]"},
+	} {
+		text := fmt.Sprintf(`program(1.3)
+{
+func main<ios18>(tensor<fp16, %s> u, tensor<int32, [2]> at, state<tensor<fp16, [1, 4]>> s) {
+tensor<fp16, [1, 4]> r = read_state(input = s);
+tensor<fp16, [1, 4]> y = slice_update(x = r, update = u, begin = %s, end = tensor<int32, [2]>([1, 4])%s);
+write_state(data = y, input = s);
+} -> (y);
+}
+`, tc.update, tc.begin, tc.more)
+		n, err := ReadMIL([]byte(text), Options{})
+		if err != nil {
+			t.Errorf("%+v: %v", tc, err)
+			continue
+		}
+		if l := n.Layers[len(n.Layers)-1]; !strings.Contains(l.Reason, tc.want) {
+			t.Errorf("%+v: layer %s: %q", tc, l.Name, l.Reason)
 		}
 	}
 }

@@ -60,7 +60,7 @@ func newEmitterTable() map[string]func(x *operation) {
 		"transpose": func(x *operation) {
 			x.emitNode("Transpose", []string{x.inputName("x")}, newIntsAttr("perm", x.resolveNegativeAxes(x.intsArgument("perm"), x.declaredRank(x.inputName("x")))...))
 		},
-		"concat": emitConcat, "stack": emitStack, "split": emitSplit, "slice_by_index": emitSlice, "slice_by_size": emitSliceBySize,
+		"concat": emitConcat, "stack": emitStack, "split": emitSplit, "slice_by_index": emitSlice, "slice_by_size": emitSliceBySize, "slice_update": emitSliceUpdate,
 		"pad": emitPad, "tile": func(x *operation) { x.emitNode("Tile", []string{x.inputName("x"), x.inputName("reps")}) }, "reverse": emitReverse,
 		"depth_to_space": func(x *operation) {
 			x.emitNode("DepthToSpace", []string{x.inputName("x")}, newIntAttr("blocksize", x.intArgument("block_size", 1)))

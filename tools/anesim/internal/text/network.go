@@ -503,7 +503,10 @@ func (p pager) printInputs(res *anesim.Result, d *report.Network) {
 			shape = []int{in.Shape.N, in.Shape.C, in.Shape.H, in.Shape.W}
 		}
 		how := ""
-		if _, given := res.Options.Inputs[in.Name]; given {
+		isCopied := func(c anesim.CopiedState) bool { return c.Input == in.Name }
+		if slices.ContainsFunc(res.CopiedStates, isCopied) {
+			how = "state, copied from the call before"
+		} else if _, given := res.Options.Inputs[in.Name]; given {
 			how = "given"
 		} else if in.State != "" || slices.ContainsFunc(res.Options.State, func(a anesim.StateAlias) bool { return a.Input == in.Name }) {
 			how = "state, zero at first"
