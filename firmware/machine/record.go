@@ -3,6 +3,8 @@ package machine
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"anesim/firmware/engine"
@@ -32,8 +34,16 @@ func WriteRecording(w io.Writer, model string, o *engine.Options, r *engine.Resu
 	fmt.Fprintf(&b, "option chip=%s host=%s seed=%d values=%s\n", o.Chip.Name, o.Host.Name, o.Seed, values)
 	fmt.Fprintf(&b, "model program %s\nsend control BOOT\nsend control REQUEST_PROGRAM_ID\n", model)
 	b.WriteString("send control LOAD_PROGRAM program=0 model=program\nexpect ok\nsend control CREATE_PROCESS program=0 process=0\n")
+	var sizes []string
+	for _, name := range slices.Sorted(maps.Keys(o.Bind)) {
+		sizes = append(sizes, fmt.Sprintf("%s:%d", name, o.Bind[name]))
+	}
+	call := "send execution PROCEDURE_CALL program=0 process=0"
+	if len(sizes) > 0 {
+		call += " bind=" + strings.Join(sizes, ",")
+	}
 	for range calls {
-		b.WriteString("send execution PROCEDURE_CALL program=0 process=0\n")
+		b.WriteString(call + "\n")
 		if len(r.Report.Faults) > 0 {
 			b.WriteString("expect failed\n")
 		} else {

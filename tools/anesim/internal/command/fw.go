@@ -148,7 +148,7 @@ func writeRunScript(file string, res *anesim.Result, model string) error {
 	if n := len(res.Programs); n != 1 {
 		return &anesim.OptionError{Option: "Record", What: fmt.Sprintf("model %q has %d programs; want exactly one", res.Model.Name(), n)}
 	}
-	o := engine.Options{Chip: res.Options.Chip, Host: res.Options.Host, Seed: res.Options.Seed, Values: res.Options.Values}
+	o := engine.Options{Chip: res.Options.Chip, Host: res.Options.Host, Seed: res.Options.Seed, Values: res.Options.Values, Bind: res.Options.Bind}
 	var outputs []engine.Tensor
 	for _, out := range res.Outputs {
 		outputs = append(outputs, engine.Tensor{Port: out.Port, Data: out.Data})

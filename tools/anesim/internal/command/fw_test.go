@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -170,5 +171,42 @@ func TestBindFlag(t *testing.T) {
 	}
 	if _, errs, code := invoke("run", "--bind", "rows"); code != exitUsage {
 		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// A run and a load of one program with sizes of their own are recorded with these sizes, and the script
+// has the cycles and values of the run and the engine time of the load.
+func TestRecordedSizes(t *testing.T) {
+	dir := t.TempDir()
+	program, script, load := filepath.Join(dir, "mm.hwx"), filepath.Join(dir, "r.fw"), filepath.Join(dir, "l.yaml")
+	for _, words := range [][]string{
+		{"layer", "matmul", "m=16", "n=32", "rhs=runtime", "--over", "k=32..128+32", "--emit", program, "--timing-only"},
+		{"run", program, "--bind", "k=64", "--repeat", "2", "--record", script},
+	} {
+		if _, errs, code := invoke(words...); code != exitDone {
+			t.Fatalf("%q: exit %d: %s", words, code, errs)
+		}
+	}
+	text, err := os.ReadFile(script)
+	if err != nil || !strings.Contains(string(text), "bind=k:64\nexpect ok\nexpect cycles 0 398\n") {
+		t.Errorf("%v:\n%s", err, text)
+	}
+	if out, errs, code := invoke("fw", script); code != exitDone {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+	if err := os.WriteFile(load, []byte("duration: 20us\nclients:\n- {name: sizes, model: mm.hwx, bind: {k: [32, 64, 128]}}\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	out, errs, code := invoke("load", load, "--record", script)
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	played, errs, code := invoke("fw", script)
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	busy := regexp.MustCompile(`busy ([0-9.]+ us) of`)
+	if a, b := busy.FindStringSubmatch(out), busy.FindStringSubmatch(played); a == nil || b == nil || a[1] != b[1] {
+		t.Errorf("the load is %q, its script %q", a, b)
 	}
 }

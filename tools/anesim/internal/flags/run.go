@@ -211,8 +211,8 @@ func (f *Run) checkFlags() error {
 		return usage.Errorf("--repeat %d: want at most %d with --csv, which writes a row for each dispatch", f.Repeat, maxRowRepeat)
 	case f.idle < 0:
 		return usage.Errorf("--idle %v: want 0 or more", f.idle)
-	case f.Record != "" && (len(f.In) > 0 || len(f.State) > 0 || f.GateTiles != "" || f.Watts != 0 || f.Power != "" || len(f.Bind) > 0 || len(f.Set) > 0 || f.Init != "" || f.idle != 0):
-		return usage.Errorf("--record cannot record --in, --state, --gate-tiles, --power-budget, --power, --bind, --set, --init or --idle")
+	case f.Record != "" && (len(f.In) > 0 || len(f.State) > 0 || f.GateTiles != "" || f.Watts != 0 || f.Power != "" || len(f.Set) > 0 || f.Init != "" || f.idle != 0):
+		return usage.Errorf("--record cannot record --in, --state, --gate-tiles, --power-budget, --power, --set, --init or --idle")
 	case f.Precision && f.TimingOnly:
 		return usage.Errorf("--precision and --timing-only are mutually exclusive: precision needs values")
 	case f.Precision && f.CSV:
