@@ -36,7 +36,7 @@ func (r *Result) Limits() []evidence.Limit {
 	}
 	for i := range r.Layers {
 		l := &r.Layers[i]
-		if what := l.Layer.Lower.Caveat(); what != "" && l.Modelled() {
+		if what := l.Layer.Caveat(); what != "" && l.Modelled() {
 			g.addLimit(evidence.RestsOnInference, what, "layer "+l.Layer.Name)
 		}
 	}

@@ -346,7 +346,7 @@ func (x *explainer) explainNetwork(ctx context.Context) error {
 			alike = len(g.names)
 		}
 		a := l.Report.Accounting()
-		x.addPart(Part{Work: report.WorkOf(l), Name: l.Layer.Name, Op: l.Layer.Op, Line: l.Layer.Line, Alike: alike, Rests: l.Layer.Lower.Caveat(), Unmeasured: l.Report.Bounds().Unmeasured > l.Report.Time/2}, &a, l.Report, l.Report.Working())
+		x.addPart(Part{Work: report.WorkOf(l), Name: l.Layer.Name, Op: l.Layer.Op, Line: l.Layer.Line, Alike: alike, Rests: l.Layer.Caveat(), Unmeasured: l.Report.Bounds().Unmeasured > l.Report.Time/2}, &a, l.Report, l.Report.Working())
 	}
 	x.sortParts()
 	slices.SortStableFunc(groups, func(a, b *group) int { return cmp.Compare(b.cycles, a.cycles) })

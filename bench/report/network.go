@@ -437,7 +437,7 @@ func newLayer(l *anesim.LayerResult) Layer {
 		Folded: append([]string{}, x.Folded...), Program: l.Program, Modelled: l.Modelled(), Note: l.Note, Caveat: l.Caveat,
 	}
 	if l.Modelled() {
-		d.Rests = x.Lower.Caveat()
+		d.Rests = x.Caveat()
 	}
 	if x.Lower.Activation != 0 {
 		d.Activation = x.Lower.Activation.String()

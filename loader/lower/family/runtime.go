@@ -155,6 +155,16 @@ func rowsPerPair(m, k, columns, lane int) int {
 // interleaveRows appends the task that copies rows of k values from src to the scratch buffer at
 // offset base and interleaves the rows of each engine. It returns the weights of each engine.
 func interleaveRows(o *Output, src place.Memory, base, rows, k int) []coeff.Lane {
+	return addInterleavingTask(o, base, rows, k, func(t *task.Task, at place.Layout) int {
+		t.LoadSource1(src, at, false)
+		return at.Row
+	})
+}
+
+// addInterleavingTask appends the task of interleaveRows, but calls read to set its source. Argument
+// at of read has the layout of the rows in L2 for a source that is loaded. read returns the address
+// in L2 of the buffer through which the result passes.
+func addInterleavingTask(o *Output, base, rows, k int, read func(t *task.Task, at place.Layout) int) []coeff.Lane {
 	in := regs.Shape{Groups: 1, Channels: rows, Height: 1, Width: k}
 	each := max(1, rows/task.Engines)
 	dst := place.Memory{Bar: place.BarScratch, Plane: layer.RoundUp(each*k*layer.ElementBytes, 64)}
@@ -164,9 +174,7 @@ func interleaveRows(o *Output, src place.Memory, base, rows, k int) []coeff.Lane
 	dst.Base = base
 	o.Scratch = max(o.Scratch, dst.Base+dst.Depth)
 	t := task.Planar{Form: regs.FormConstant, In: in}.Task()
-	at := place.Packed(in)
-	t.LoadSource1(src, at, false)
-	t.WriteInterleaved(dst, at.Row, each)
+	t.WriteInterleaved(dst, read(t, place.Packed(in)), each)
 	o.addTask(t)
 	lanes := make([]coeff.Lane, rows/each)
 	for i := range lanes {

@@ -304,6 +304,9 @@ func transposedMatrices(l *layer.Layer) (matrices layer.Shape, ok bool) {
 // transposes that a matmul may read without running them. makeGroup reports false if package rows
 // does not support the node.
 func (f *chainFinder) makeGroup(n *Node, transposes map[string]transposition) (*rows.Group, bool) {
+	if n.Part.attention {
+		return nil, false
+	}
 	l := &n.Part.Layer
 	out := n.Part.Shape
 	g := &rows.Group{Layer: *l, Weights: n.Part.Weights, Inputs: slices.Clone(n.Inputs), Output: n.Output, Heads: 1, Rows: out.N * out.C * out.H, Width: out.W}

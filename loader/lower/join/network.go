@@ -215,6 +215,9 @@ func (j *joiner) makeSteps() error {
 	if j.nodes, err = n.fuseNodes(); err != nil {
 		return err
 	}
+	if !n.InMemory {
+		j.nodes = n.fuseAttention(j.nodes)
+	}
 	f := newChainFinder(n, j.nodes)
 	j.chains = f
 	for i := 0; i < len(j.nodes); i++ {

@@ -25,6 +25,7 @@ type Part struct {
 	inputs    []loader.Port // in the order of Node.Inputs
 	outputBAR uint32        // buffer of the result
 
+	attention bool // computes several layers, see newAttentionPart
 	sizesOnly bool // output has the size of the weights but not their bytes
 	mu        sync.Mutex
 	packed    *Part              // the same part with its weights, see packWeights

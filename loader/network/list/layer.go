@@ -34,6 +34,17 @@ type Layer struct {
 	// Average reports whether a convolution computes averages: all weights are 1 divided by the
 	// number of taps.
 	Average bool
+	// Attention reports whether the layer also does the work of a softmax and a matmul that follow
+	// it, for some rows at a time.
+	Attention bool
+}
+
+// Caveat returns the warning of [layer.Layer.Caveat], or one for a layer that computes an attention.
+func (l *Layer) Caveat() string {
+	if l.Attention {
+		return "no program shows attention whose scores exceed the L2: it is computed for 128 queries at a time, which fits a network compiled in 2024; compilers of 2023 may take up to twice as long"
+	}
+	return l.Lower.Caveat()
 }
 
 // MACs returns the number of multiply-accumulates in a convolution, transposed convolution, matmul

@@ -294,6 +294,7 @@ func RecordFolded(n *list.Network, p *Program) {
 	for i, by := range p.Into {
 		if l := &n.Layers[p.First+by]; i != by && !slices.Contains(l.Folded, n.Layers[p.First+i].Name) {
 			l.Folded = append(l.Folded, n.Layers[p.First+i].Name)
+			l.Attention = l.Attention || n.Layers[p.First+i].Lower.Op == layer.Softmax
 		}
 	}
 }
