@@ -44,7 +44,13 @@ func lowerRuntimeMatMul(o *Output, j job) error {
 		"split the reduction until they have at most %d bytes and add the results"); err != nil {
 		return err
 	}
+	// The right side stays in L2 between the tasks of a matrix if it fits next to the rows of the
+	// left side that a task interleaves. (It is inferred: no program has several such tasks.)
+	whole := place.Packed(regs.Shape{Channels: k, Width: n}).Row
+	room := task.Engines * task.MaxInterleave * place.Packed(regs.Shape{Channels: 1, Width: k}).Row
+	keep := columns == n && m > task.Engines && whole+room <= l.LargestTile()
 	for b := range l.In.N * l.In.C {
+		var kept *task.Tile
 		for first := 0; first < m; {
 			rows := min(task.Engines, m-first)
 			if !fromMemory {
@@ -60,7 +66,13 @@ func lowerRuntimeMatMul(o *Output, j job) error {
 			if fromMemory {
 				lanes = rowLanes(part, rows, k)
 			} else {
-				lanes = interleaveRows(o, part, interleaved, rows, k)
+				lanes = addInterleavingTask(o, interleaved, rows, k, func(t *task.Task, at place.Layout) int {
+					if kept != nil {
+						at = at.Rebase(whole)
+					}
+					t.LoadSource1(part, at, false)
+					return at.Base + at.Row
+				})
 			}
 			for c := 0; c < n; c += columns {
 				width := min(columns, n-c)
@@ -71,7 +83,7 @@ func lowerRuntimeMatMul(o *Output, j job) error {
 				if fromMemory {
 					bar = lhs.Bar
 				}
-				multiplyInputs(o, l, src, dst, lanes, bar, rows, k, width)
+				kept = multiplyInputs(o, l, src, dst, lanes, bar, rows, k, width, keep, kept)
 			}
 			first += rows
 		}
@@ -152,18 +164,10 @@ func rowsPerPair(m, k, columns, lane int) int {
 	return each * task.Engines
 }
 
-// interleaveRows appends the task that copies rows of k values from src to the scratch buffer at
-// offset base and interleaves the rows of each engine. It returns the weights of each engine.
-func interleaveRows(o *Output, src place.Memory, base, rows, k int) []coeff.Lane {
-	return addInterleavingTask(o, base, rows, k, func(t *task.Task, at place.Layout) int {
-		t.LoadSource1(src, at, false)
-		return at.Row
-	})
-}
-
-// addInterleavingTask appends the task of interleaveRows, but calls read to set its source. Argument
-// at of read has the layout of the rows in L2 for a source that is loaded. read returns the address
-// in L2 of the buffer through which the result passes.
+// addInterleavingTask appends the task that copies rows of k values to the scratch buffer at offset
+// base and interleaves the rows of each engine. It returns the weights of each engine. It calls read
+// to set the source of the task. Argument at of read has the layout of the rows in L2 for a source
+// that is loaded. read returns the address in L2 of the buffer through which the result passes.
 func addInterleavingTask(o *Output, base, rows, k int, read func(t *task.Task, at place.Layout) int) []coeff.Lane {
 	in := regs.Shape{Groups: 1, Channels: rows, Height: 1, Width: k}
 	each := max(1, rows/task.Engines)
@@ -185,15 +189,26 @@ func addInterleavingTask(o *Output, base, rows, k int, read func(t *task.Task, a
 
 // multiplyInputs appends the task that multiplies the k x n matrix at src by the given number of
 // rows and writes the products to dst. The engines load the rows as weights from buffer bar, where
-// lanes says which bytes each engine loads.
-func multiplyInputs(o *Output, l *layer.Layer, src, dst place.Memory, lanes []coeff.Lane, bar uint32, rows, k, n int) {
+// lanes says which bytes each engine loads. If keep is true, the matrix stays in L2, and
+// multiplyInputs returns its tile; the next call gets it as kept.
+func multiplyInputs(o *Output, l *layer.Layer, src, dst place.Memory, lanes []coeff.Lane, bar uint32, rows, k, n int, keep bool, kept *task.Tile) *task.Tile {
 	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: n}
 	out := in
 	out.Channels = rows
 	t := newMACTask(l, task.MAC{In: in, Out: out, Window: task.Pointwise})
 	t.SetKernelInBuffer(bar, lanes)
 	at := t.SourceTile()
-	t.LoadSource1(src, at, false)
+	switch {
+	case kept != nil:
+		at = t.KeptTile()
+		t.ReadTile(kept, at)
+	case keep:
+		at = t.KeptTile()
+		kept = t.LoadSource1(src, at, true)
+	default:
+		t.LoadSource1(src, at, false)
+	}
 	t.WriteResult(dst, at.Row)
 	o.addTask(t)
+	return kept
 }

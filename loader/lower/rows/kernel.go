@@ -132,7 +132,11 @@ func (c *chain) emitPairProduct(g *Group, v *value, out bool) bool {
 				} else {
 					s := place.Matrix(z.mem.Bar, k, n)
 					s.Base = z.mem.Base + head*k*z.mem.Row + p*layer.ElementBytes
-					c.loadFirstSource(t, s, place.Packed(in), false)
+					several := pixels == n && each < m // the right side stays in L2 for the other tasks (inferred)
+					held := c.loadFirstSource(t, s, place.Packed(in), several)
+					if several {
+						src, from = held, place.Packed(in)
+					}
 				}
 				switch {
 				case out:

@@ -104,66 +104,6 @@ func emitScatter(x *operation) {
 	x.emitNode("ScatterElements", in, newIntAttr("axis", x.intArgument("axis", 0)), newTextAttr("reduction", mode))
 }
 
-// emitSliceUpdate emits nodes that replace a slice of a tensor, such as the newest words of a cache: the elements
-// before it, the new ones, and those after it. All axes but one must be replaced as a whole.
-func emitSliceUpdate(x *operation) {
-	in := x.inputName("x")
-	d := x.dims[in]
-	begin, end, stride := x.intsArgument("begin"), x.intsArgument("end"), x.intsArgument("stride")
-	first, last, drop := x.boolsArgument("begin_mask", len(d)), x.boolsArgument("end_mask", len(d)), x.boolsArgument("squeeze_mask", len(d))
-	if x.err != nil {
-		return
-	}
-	if len(begin) != len(d) || len(end) != len(d) || stride != nil && len(stride) != len(d) {
-		x.err = fmt.Errorf("begin and end have %d and %d elements; want %d, one per axis", len(begin), len(end), len(d))
-		return
-	}
-	axis := -1
-	var from, to int64
-	for i, extent := range d {
-		b, e := begin[i], end[i]
-		if b < 0 {
-			b += extent
-		}
-		if e < 0 {
-			e += extent
-		}
-		if first[i] {
-			b = 0
-		}
-		if last[i] {
-			e = extent
-		}
-		switch {
-		case extent < 1 || b < 0 || e > extent || b >= e || drop[i] || stride != nil && stride[i] != 1:
-			x.err = fmt.Errorf("slice %d to %d of axis %d of shape %v is not supported; want known bounds and steps of 1", b, e, i, d)
-			return
-		case b == 0 && e == extent:
-		case axis >= 0:
-			x.err = errors.New("a slice of several axes is not supported")
-			return
-		default:
-			axis, from, to = i, b, e
-		}
-	}
-	if axis < 0 {
-		x.emitNode("Identity", []string{x.inputName("update")})
-		return
-	}
-	part := func(from, to int64) string {
-		return x.emitIntermediateNode("Slice", []string{in, x.newIntsConstant(from), x.newIntsConstant(to), x.newIntsConstant(int64(axis))})
-	}
-	var parts []string
-	if from > 0 {
-		parts = append(parts, part(0, from))
-	}
-	parts = append(parts, x.inputName("update"))
-	if to < d[axis] {
-		parts = append(parts, part(to, d[axis]))
-	}
-	x.emitNode("Concat", parts, newIntAttr("axis", int64(axis)))
-}
-
 // emitCumSum emits a node that computes a cumulative sum along an axis.
 func emitCumSum(x *operation) {
 	truth := func(key string) int64 {

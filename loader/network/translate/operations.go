@@ -98,7 +98,7 @@ func newEmitterTable() map[string]func(x *operation) {
 		"gather_nd": func(x *operation) {
 			x.emitNode("GatherND", []string{x.inputName("x"), x.inputName("indices")}, newIntAttr("batch_dims", x.intArgument("batch_dims", 0)))
 		},
-		"slice_update": emitSliceUpdate, "one_hot": emitOneHot, "scatter_nd": emitScatter, "scatter_along_axis": emitScatter,
+		"one_hot": emitOneHot, "scatter_nd": emitScatter, "scatter_along_axis": emitScatter,
 		"lstm": emitLSTM, "rnn": emitRNN, "l2_pool": emitPool, "softplus_parametric": emitParametricSoftplus,
 		"fill_like": func(x *operation) {
 			x.emitNode("Expand", []string{x.newFloatConstant(x.floatArgument("value", 0)), x.emitIntermediateNode("Shape", []string{x.inputName("ref_tensor")})})

@@ -12,6 +12,8 @@ import (
 func emitSliceUpdate(x *operation) {
 	s := &sliceUpdate{operation: x, of: x.inputName("x"), update: x.inputName("update")}
 	s.dims = x.dims[s.of]
+	x.arguments("end") // the update's shape says where the slice ends
+	x.arguments("end_mask")
 	rank := len(s.dims)
 	drop := x.boolsArgument("squeeze_mask", rank)
 	if slices.Contains(drop, true) {
