@@ -277,9 +277,9 @@ func (r *rearranger) provideRows(name string, wanted layer.Shape, reader *list.L
 }
 
 // findCommonView returns a version of the named tensor from which the wanted view can be made. It
-// is the result of the tensor's last transpose, or a copy in rows whose length divides both the
-// present and the wanted length (rows of 2 for rows of 10 and 4). findCommonView returns "" if
-// neither helps.
+// is the result of the tensor's last transpose, a copy in the wanted rows that turnRows makes, or a
+// copy in rows whose length divides both the present and the wanted length (rows of 2 for rows of 10
+// and 4). findCommonView returns "" if none of them helps.
 func (r *rearranger) findCommonView(name string, wanted layer.Shape, reader *list.Layer) string {
 	if _, ok := r.later[name]; ok {
 		r.materializeTensor(name)
@@ -293,11 +293,51 @@ func (r *rearranger) findCommonView(name string, wanted layer.Shape, reader *lis
 	if w == have || w == wanted.W {
 		return ""
 	}
+	if to, ok := r.turnRows(name, wanted, w, reader); ok {
+		return to
+	}
 	to := r.provideRows(name, layer.Shape{N: 1, C: wanted.Elements() / w, H: 1, W: w}, reader)
 	if r.made[to].W != w {
 		return ""
 	}
 	return to
+}
+
+// turnRows returns the name of a copy of the named tensor in rows of the wanted length, after adding
+// two transposes that produce it for layer reader. Both lengths of rows must divide the elements of
+// blocks that follow each other, such as the heads of an attention. The first transpose puts the
+// blocks innermost, so that rows have one element of each. The other puts them outermost again, with
+// their elements in other rows:
+//
+//	[block][row][column] --> [element][block] --> [block][wanted row][wanted column]
+//
+// It returns false if there is one block, or if rows of common elements, the greatest length that
+// divides both lengths, move no more bytes.
+func (r *rearranger) turnRows(name string, wanted layer.Shape, common int, reader *list.Layer) (string, bool) {
+	have := r.made[name].W
+	block := have / common * wanted.W
+	all := wanted.Elements()
+	if all%block != 0 {
+		return "", false
+	}
+	blocks := all / block
+	first := layer.Unary(layer.Transpose, layer.Shape{N: 1, C: blocks, H: block / have, W: have})
+	first.Order = [3]layer.Axes{layer.AxisH, layer.AxisW, layer.AxisC}
+	second := layer.Unary(layer.Transpose, layer.Shape{N: 1, C: block / wanted.W, H: wanted.W, W: blocks})
+	second.Order = [3]layer.Axes{layer.AxisW, layer.AxisC, layer.AxisH}
+	if memoryBytes(layer.Shape{N: 1, C: 1, H: block, W: blocks}) >= memoryBytes(layer.Shape{N: 1, C: 1, H: all / common, W: common}) {
+		return "", false
+	}
+	steps := []layer.Layer{first, second}
+	for i := range steps {
+		if _, err := join.NewPart(steps[i], layer.Weights{}); countTasks(steps[i].In, steps[i].Order) == 0 || err != nil {
+			return "", false
+		}
+	}
+	to := fmt.Sprintf("%s in rows of %d", name, wanted.W)
+	r.emitTransposes(lineage{source: name}, steps, to, reader)
+	r.done[rowKey{name, wanted.W}] = to
+	return to, true
 }
 
 // canReadAs reports whether a program can read a tensor of shape have in the wanted shape without a

@@ -7,6 +7,7 @@ import (
 
 	"anesim/loader/layer"
 	"anesim/loader/network/arrange"
+	"anesim/loader/network/list"
 )
 
 // transposeElements returns elements v in the order in which transpose l writes them.
@@ -81,4 +82,39 @@ func permuteElements(start, goal []int, size map[int]int) []int {
 		out = next
 	}
 	return out
+}
+
+// A tensor of several blocks gets rows of another length through rows of one element of each block.
+// They move far fewer bytes than rows of one element, which every length of rows divides.
+func TestBlocksTurnTheirRows(t *testing.T) {
+	before, after := layer.Shape{N: 1, C: 8, H: 749, W: 375}, layer.Shape{N: 1, C: 8, H: 375, W: 749}
+	n := &list.Network{
+		Inputs: []list.Tensor{{Name: "x", Shape: before}}, Outputs: []string{"y"},
+		Layers: []list.Layer{
+			{Name: "a", Op: "Relu", Inputs: []string{"x"}, Output: "a", Lower: layer.Unary(layer.ReLU, before), Out: before},
+			{Name: "b", Op: "Relu", Inputs: []string{"a"}, Output: "y", Lower: layer.Unary(layer.ReLU, after), Out: after},
+		},
+	}
+	arrange.Rearrange(n)
+	if len(n.Layers) != 4 {
+		t.Fatalf("%d layers; want 4", len(n.Layers))
+	}
+	v := make([]int, before.Elements())
+	for i := range v {
+		v[i] = i
+	}
+	want := slices.Clone(v)
+	for i := 1; i < 3; i++ {
+		x := &n.Layers[i]
+		if x.Lower.Op != layer.Transpose || x.Lower.In.Elements() != len(v) {
+			t.Fatalf("layer %d is %+v; want a transpose", i, x.Lower)
+		}
+		if rows := x.Out.N * x.Out.C * x.Out.H; i == 1 && (x.Out.W != 8 || rows != 749*375) {
+			t.Errorf("%d rows of %d; want %d of 8", rows, x.Out.W, 749*375)
+		}
+		v = transposeElements(v, &x.Lower)
+	}
+	if !slices.Equal(v, want) {
+		t.Error("the transposes change the order of elements")
+	}
 }
