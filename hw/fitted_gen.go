@@ -3,22 +3,22 @@
 package hw
 
 const (
-	m1ReadRate        = 6.259e+10
-	m1maxReadRate     = 5.447e+10
-	h13TransposeRate  = 9.958
-	h13PlanarRate     = 2.154e+10
-	h13KernelOverlap  = 0.2341
+	m1ReadRate        = 6.23e+10
+	m1maxReadRate     = 5.446e+10
+	h13TransposeRate  = 9.847
+	h13PlanarRate     = 1.992e+10
+	h13KernelOverlap  = 0.2259
 	m1MACEnergy       = 2.13
-	m1DRAMEnergy      = 19.6
-	m1PlanarEnergy    = 33.58
-	m1TableEnergy     = 20.67
-	m1ActivePower     = 0.3332
+	m1DRAMEnergy      = 19.59
+	m1PlanarEnergy    = 33.26
+	m1TableEnergy     = 20.7
+	m1ActivePower     = 0.3331
 	m1HoldTime        = 7.276e+06
 	m1maxMACEnergy    = 1.101
 	m1maxDRAMEnergy   = 15.11
-	m1maxPlanarEnergy = 18.82
-	m1maxTableEnergy  = 48.27
-	m1maxActivePower  = 0.6685
+	m1maxPlanarEnergy = 16.88
+	m1maxTableEnergy  = 48.22
+	m1maxActivePower  = 0.6689
 	m1maxHoldTime     = 1.092e+06
 )
 
@@ -26,12 +26,12 @@ const (
 // session the fit had not seen, and of how many rows. Kinds of few rows are pooled. Of work that no
 // row covers: whose kind the fit had not seen, widened until the bounds hold as many operations.
 const (
-	windowLow, windowHigh, windowRows             = 0.927, 1.181, 25
-	pointLow, pointHigh, pointRows                = 0.927, 1.181, 25
-	productLow, productHigh, productRows          = 0.911, 1.173, 20
-	passLow, passHigh, passRows                   = 0.927, 1.181, 25
-	unmeasuredLow, unmeasuredHigh, unmeasuredRows = 0.725, 2.383, 32
+	windowLow, windowHigh, windowRows             = 0.931, 1.159, 25
+	pointLow, pointHigh, pointRows                = 0.931, 1.159, 25
+	productLow, productHigh, productRows          = 0.892, 1.214, 20
+	passLow, passHigh, passRows                   = 0.931, 1.159, 25
+	unmeasuredLow, unmeasuredHigh, unmeasuredRows = 0.722, 2.498, 32
 )
 
 // workRows is the number of measured rows that cover each kind of work.
-var workRows = [WorkKinds]int{5, 5, 0, 22, 0, 0, 0, 0, 0, 0}
+var workRows = [WorkKinds]int{5, 5, 0, 20, 0, 0, 0, 0, 0, 0}
