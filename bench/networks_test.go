@@ -20,9 +20,9 @@ func TestNetworks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The oldest of the protocols, an app of 2022, is slower for small networks than the others. The
-	// pool of ResNet-18 is a quarter of its time in the model, one read of the tensor for each window row.
-	within := map[string]float64{"MobileOne-S0": 0.25, "DenseNet-121": 0.1, "ResNet-18": 0.2}
+	// The two smallest networks are mostly the host's time, which the preset has once for all protocols:
+	// in the oldest, an app of 2022, a call is longer, and in RepNeXt's shorter.
+	within := map[string]float64{"MobileOne-S0": 0.25, "RepNeXt-M0": 0.18, "DenseNet-121": 0.1, "ResNet-18": 0.1}
 	for i := range list {
 		r := &list[i]
 		t.Logf("%s: %.0f us of engine, %.0f in memory, %.0f of host, published %.0f: %+.1f %%, with its family left out %+.1f %%", r.Row.Network,
@@ -68,7 +68,7 @@ func TestNetworks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if says := fmt.Sprintf("ResNet-50 takes %.1f ms of engine time on an M1.", float64(n.Kept)/1e6); !strings.Contains(string(page), says) {
+	if says := fmt.Sprintf("The model gives ResNet-50 %.1f ms of engine time on an M1.", float64(n.Kept)/1e6); !strings.Contains(string(page), says) {
 		t.Errorf("docs/accuracy.md does not say %q", says)
 	}
 	if n.Kept < 1.5e6 || n.Kept > 2.8e6 {

@@ -68,7 +68,7 @@ func (m *Machine) Note() string {
 
 // ByName returns the machine with the given name. If there is none, the error lists the names.
 func ByName(name string) (Machine, error) {
-	list := Machines()
+	list := machines()
 	if i := slices.IndexFunc(list, func(m Machine) bool { return m.Name == name || slices.Contains(aliases[m.Name], name) }); i >= 0 {
 		return list[i], nil
 	}
@@ -78,8 +78,8 @@ func ByName(name string) (Machine, error) {
 // Names returns the names of all machines, in the order of [Machines].
 func Names() []string {
 	var names []string
-	for _, m := range Machines() {
-		names = append(names, m.Name)
+	for i := range machines() {
+		names = append(names, machines()[i].Name)
 	}
 	return names
 }

@@ -2,6 +2,8 @@ package machine
 
 import (
 	"fmt"
+	"slices"
+	"sync"
 
 	"anesim/hw"
 	"anesim/hw/clock"
@@ -39,8 +41,10 @@ type row struct {
 }
 
 // Machines returns all machines.
-func Machines() []Machine {
-	var list []Machine
+func Machines() []Machine { return slices.Clone(machines()) }
+
+// machines returns the list of all machines, which it makes once: every command names them in its help.
+var machines = sync.OnceValue(func() (list []Machine) {
 	for _, r := range table() {
 		m := Machine{Name: r.name, Title: r.title, Chip: r.chip, Host: r.host, States: r.states, StateSource: r.ladder, Sessions: r.sessions, Scaled: r.scaled, Call: spreads[r.name]}
 		if r.clock > 0 {
@@ -54,7 +58,7 @@ func Machines() []Machine {
 		list = append(list, m)
 	}
 	return list
-}
+})
 
 // table returns the rows of all machines.
 func table() []row {

@@ -31,7 +31,7 @@ func TestCheckCommand(t *testing.T) {
 		}
 	}
 	xml, err := os.ReadFile(report)
-	if err != nil || !strings.Contains(string(xml), `failures="1"`) || !strings.Contains(string(xml), "ActiveNE") || !strings.Contains(string(xml), `message="cycles 438 `) {
+	if err != nil || !strings.Contains(string(xml), `failures="1"`) || !strings.Contains(string(xml), "ActiveNE") || !strings.Contains(string(xml), `message="cycles 439 `) {
 		t.Errorf("%v: %s", err, xml)
 	}
 	for _, bad := range [][]string{

@@ -103,7 +103,7 @@ func TestLoadTimeline(t *testing.T) {
 // A run with a host says what its floor is made of.
 func TestRunShowsTheStages(t *testing.T) {
 	out, _, _ := invoke("run", "--host", "macos-air", "--repeat", "3")
-	if !strings.Contains(out, "\nhost, each dispatch: binding and copies 23.815 us, request") || !strings.Contains(out, "about 6 interrupts") {
+	if !strings.Contains(out, "\nhost, each dispatch: binding and copies 23.801 us, request") || !strings.Contains(out, "about 6 interrupts") {
 		t.Error(out)
 	}
 	out, _, _ = invoke("run", "--host", "macos-air", "--repeat", "3", "--json")
