@@ -255,6 +255,8 @@ func (f *figures) page() []figure {
 	list = append(list, figure{"docs/accuracy.md", "Later machines", wrap(fmt.Sprintf(
 		"Later machines (`anesim accuracy --machines`, `--rows` for the list): %d published calls on machines from M2 to M6 have a median error of %.1f%% (bias %+.1f%%, p90 %.0f%%), each with the constants of a call fitted without its machine; %.0f%% lie inside their intervals. Medians by machine: %s. The times are those of an M1's program at the clock and the memory rate of the machine. Its rate for tensors was chosen with all rows in sight. Programs of those generations, Winograd and skipped zero weights are not modelled, and energies are an M1's.",
 		all.N, 100*all.Median, 100*all.Bias, 100*all.P90, 100*all.Holds.Share(), strings.Join(each, ", ")), "")})
+	list = append(list, figure{"README.md", "| time on later machines |", fmt.Sprintf("| time on later machines | %d published calls on M2 to M6, scaled from an M1's program | unseen machine %.1f%%; the %s intervals held %.0f%% |",
+		all.N, 100*all.Median, hw.IntervalPercent, 100*all.Holds.Share())})
 	family, printed := &f.phones[len(f.phones)-1], &f.phones[0]
 	return append(list, figure{"docs/accuracy.md", "Whole networks", wrap(fmt.Sprintf(
 		"Whole networks (`anesim accuracy --networks`): %d networks of %d families on phones with an A14 (`--chip a14 --host iphone12-coreml`) have a median error of %.1f%% with the time of a call fitted without their family (bias %+.1f%%; %d within 10%%, %d within 15%%; worst %s %+.0f%%), and %.1f%% as printed (%d within 15%%). The rates of the A14 were chosen with these networks in sight. %s.",
