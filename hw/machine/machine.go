@@ -49,6 +49,14 @@ func (s *Spread) Bounds(t clock.Nanoseconds) (low, high clock.Nanoseconds) {
 	return clock.Nanoseconds(t * clock.Nanoseconds(s.Low)), clock.Nanoseconds(t * clock.Nanoseconds(s.High))
 }
 
+// Noun returns the title with its article, such as "an iPhone 12 (A14)".
+func (m *Machine) Noun() string {
+	if strings.HasPrefix(m.Title, "i") {
+		return "an " + m.Title
+	}
+	return "a " + m.Title
+}
+
 // Found says in a few words how the time of a call on m is found.
 func (m *Machine) Found() string {
 	if m.Scaled {

@@ -20,7 +20,7 @@ func (p pager) printCall(res *anesim.Result) {
 		for _, m := range machine.Machines() {
 			if m.Chip.Name == res.Options.Chip.Name {
 				floor := clock.Nanoseconds(1e3 * m.Host.Floor.Value)
-				p.Printf("a call: at least %v on a %s (--machine %s)", machine.Wall(res.Call(), floor), m.Title, m.Name)
+				p.Printf("a call: at least %v on %s (--machine %s)", machine.Wall(res.Call(), floor), m.Noun(), m.Name)
 				return
 			}
 		}
@@ -28,7 +28,7 @@ func (p pager) printCall(res *anesim.Result) {
 	}
 	on := "host " + res.Options.Host.Name
 	if m := res.Options.Machine; m != nil {
-		on = "a " + m.Title
+		on = m.Noun()
 	}
 	call := res.Call()
 	b := res.CallBounds()
@@ -50,7 +50,7 @@ func WriteHostShare(w io.Writer, d *explain.Explanation, o *anesim.Options) erro
 	}
 	on := "host " + o.Host.Name
 	if o.Machine != nil {
-		on = "a " + o.Machine.Title
+		on = o.Machine.Noun()
 	}
 	p := newPager(w)
 	call := machine.Wall(d.Now.TimeNs, floor)

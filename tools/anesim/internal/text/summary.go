@@ -120,7 +120,7 @@ func (p pager) printCallItem(res *anesim.Result) {
 		for _, m := range machine.Machines() {
 			if m.Chip.Name == res.Options.Chip.Name {
 				floor := clock.Nanoseconds(1e3 * m.Host.Floor.Value)
-				p.printItem("a call", fmt.Sprintf("at least %s on a %s, whose host takes %s or more (--machine %s)", threeDigits(machine.Wall(res.Call(), floor)), m.Title, threeDigits(floor), m.Name))
+				p.printItem("a call", fmt.Sprintf("at least %s on %s, whose host takes %s or more (--machine %s)", threeDigits(machine.Wall(res.Call(), floor)), m.Noun(), threeDigits(floor), m.Name))
 				return
 			}
 		}
@@ -129,7 +129,7 @@ func (p pager) printCallItem(res *anesim.Result) {
 	}
 	on := "host " + res.Options.Host.Name
 	if m := res.Options.Machine; m != nil {
-		on = "a " + m.Title
+		on = m.Noun()
 	}
 	call, b := res.Call(), res.CallBounds()
 	text := fmt.Sprintf("%s on %s (%s: %s to %s), %s calls/s", threeDigits(call), on, hw.IntervalPercent, threeDigits(b.Low), threeDigits(b.High), report.Rate(1e9/float64(call)))
