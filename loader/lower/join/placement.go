@@ -251,16 +251,17 @@ func (h *stayHeap) Pop() any {
 }
 
 // avoidBankConflicts gives the residents layouts that cause no bank conflicts for any of their
-// readers. It reports whether any resident became larger.
+// readers. It reports whether any layout changed: even if none takes more bytes, a step can then no
+// longer write its result over a source whose rows are spaced otherwise.
 func (p *placement) avoidBankConflicts() bool {
-	larger := false
+	changed := false
 	for _, r := range p.chosen {
-		if before := r.bytes(); !r.byPlane {
+		if before := r.layout; !r.byPlane {
 			r.setRowLayout(r.fetches)
-			larger = larger || r.bytes() > before
+			changed = changed || r.layout != before
 		}
 	}
-	return larger
+	return changed
 }
 
 // compactAt compacts the residents that are in L2 at the same time as an extent in bad. If none of
