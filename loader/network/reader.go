@@ -40,7 +40,7 @@ func readGraph(m *graph.Model, size int, notes []string, o Options) (*list.Netwo
 	nodes, err := settle.Model(m, budget)
 	var twice *settle.DuplicateError
 	switch {
-	case errors.As(err, &twice):
+	case errors.As(err, &twice), errors.As(err, new(*graph.OrderError)): // a branch may read a result of its own node
 		return nil, &list.FormatError{Off: -1, What: err.Error(), Err: err}
 	case err != nil:
 		return nil, err
