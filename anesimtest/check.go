@@ -13,8 +13,8 @@ import (
 
 	"anesim"
 	"anesim/bench/check"
+	"anesim/bench/outfile"
 	"anesim/bench/report"
-	"anesim/outfile"
 )
 
 var update = flag.Bool("anesim.update", false, "write the baselines of anesimtest.Check instead of comparing results with them")

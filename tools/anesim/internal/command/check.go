@@ -21,8 +21,8 @@ import (
 
 	"anesim"
 	"anesim/bench/check"
+	"anesim/bench/outfile"
 	"anesim/bench/report"
-	"anesim/outfile"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/interrupt"

@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"anesim/bench/outfile"
 	"anesim/bench/report"
 	"anesim/loader"
 	"anesim/loader/asm"
 	"anesim/loader/e5"
-	"anesim/outfile"
 	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/usage"
 )

@@ -8,11 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/bench/outfile"
 	"anesim/bench/report"
 	"anesim/bench/scripts"
 	"anesim/firmware/traffic"
 	"anesim/hw/chip"
-	"anesim/outfile"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/interrupt"

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"anesim/bench/outfile"
 	"anesim/loader"
 	"anesim/loader/params"
 	"anesim/loader/patch"
-	"anesim/outfile"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/usage"

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"anesim/bench/check"
+	"anesim/bench/outfile"
 	"anesim/bench/report"
-	"anesim/outfile"
 	"anesim/tools/anesim/internal/usage"
 )
 

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/bench/outfile"
 	"anesim/bench/report"
 	"anesim/loader"
-	"anesim/outfile"
 	"anesim/tools/anesim/internal/accuracy"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"

@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 
 	"anesim"
+	"anesim/bench/outfile"
 	"anesim/bench/report"
-	"anesim/outfile"
 	"anesim/tools/anesim/internal/npy"
 )
 

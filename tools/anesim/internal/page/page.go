@@ -11,8 +11,8 @@ import (
 	"slices"
 
 	"anesim/bench/explain"
+	"anesim/bench/outfile"
 	"anesim/bench/report"
-	"anesim/outfile"
 	"anesim/tools/anesim/internal/picture"
 	"anesim/tools/anesim/internal/view"
 )

@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"anesim"
+	"anesim/bench/outfile"
 	"anesim/bench/report"
 	"anesim/bench/sweep"
-	"anesim/outfile"
 	"anesim/tools/anesim/internal/interrupt"
 )
 

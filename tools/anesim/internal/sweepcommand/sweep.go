@@ -15,12 +15,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/bench/outfile"
 	"anesim/bench/report"
 	"anesim/bench/sweep"
 	"anesim/hw"
 	"anesim/hw/spelling"
 	"anesim/loader/network/keys"
-	"anesim/outfile"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/page"
