@@ -101,6 +101,9 @@ func checkUnrollable(n *Chooser, gates, steps, directions int) error {
 	if n.Opset < 7 {
 		n.Ignore("output_sequence") // results are named or not
 	}
+	if gates == 4 {
+		n.Int("input_forget", 0) // a single step from a state of 0 forgets nothing and does not ask for it
+	}
 	switch {
 	case steps > maxSteps:
 		return fmt.Errorf("sequence has %d steps; want at most %d", steps, maxSteps)
