@@ -171,7 +171,7 @@ func (c *canvas) drawLeaf(x *leaf, b box, all float64) {
 	c.drawFrame(b.x, b.y, b.w, b.h, "leaf")
 	const line, letter = 14, 6.6 // height of a line and width of a letter
 	if b.h > line+4 && b.w > 5*letter {
-		room := int((b.w - 8) / letter)
+		room := int((b.w - 14) / letter) // with margins of 4, and 6 for an ellipsis and an m, which are wider
 		c.drawText(b.x+5, b.y+line, "start", shortenMiddle(x.label, room))
 		if value := clock.Nanojoules(x.value).String(); b.h > 2*line+4 && len(value) <= room {
 			c.drawText(b.x+5, b.y+2*line, "start", value)
