@@ -178,7 +178,7 @@ func TestMillionDescriptors(t *testing.T) {
 	if res.Report.Count() != n || len(res.Report.Faults) > 0 {
 		t.Fatalf("%d descriptors, faults %v", res.Report.Count(), res.Report.Faults)
 	}
-	if used := after.TotalAlloc - before.TotalAlloc; used > 33*uint64(n) {
+	if used := after.TotalAlloc - before.TotalAlloc; used > 32*uint64(n) {
 		t.Errorf("%d bytes were allocated for a chain of %d", used, len(p.Text))
 	}
 	t.Logf("%d descriptors in %v, %d bytes allocated", n, took, after.TotalAlloc-before.TotalAlloc)

@@ -32,6 +32,7 @@ type DescriptorReport struct {
 	// Its Shape has one group.
 	Depthwise bool
 	Planar    bool // runs on the planar engine only
+	Computed  bool // values were computed
 	Engines   int
 	Tiles     int
 	// Crew says how the engines divide the work into rounds. HalfEngine is the first engine with
@@ -71,7 +72,6 @@ type DescriptorReport struct {
 	Energy    clock.Nanojoules
 	Parts     EnergyParts // split of Energy
 	Counters  Counters
-	Computed  bool // values were computed
 	// Precision is set for a multiply-accumulate if Options.Precision is.
 	Precision *tiles.Precision
 	// Overflow is not nil for the first descriptor of a dispatch whose result contains an infinity
