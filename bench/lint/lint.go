@@ -29,7 +29,7 @@ var Rules = [...]struct {
 	Rule    Rule
 	Mistake string
 }{
-	{Overlap, "a result that overwrites another, in memory or in L2, while that is still to be read or is an output"},
+	{Overlap, "a result that overwrites another, in memory or in L2, while that is still to be read or is an output; or its own source"},
 	{Unread, "a result or a kept source that no descriptor and no output reads"},
 	{Unwritten, "a read of scratch memory, of L2 or of an output before anything is written there"},
 	{Fold, "strides that place rows, planes, channels or groups over each other"},

@@ -431,6 +431,9 @@ func (s *state) recordWrite(l *layout, v value) {
 	}
 	s.values = append(s.values, v)
 	update := slices.Contains(s.sources, place{v.at, g}) // a descriptor may update a region that it reads
+	if v.kind == result && !update {
+		s.checkOverwrittenSource(&v, g)
+	}
 	v.at.forEachRun(func(lo, hi int64) {
 		g.visitSpans(lo, hi, func(x span) {
 			if x.by >= 0 && !update && s.values[x.by].lostTo < 0 {
@@ -441,6 +444,23 @@ func (s *state) recordWrite(l *layout, v value) {
 	})
 	if v.l2 && v.kind != passing {
 		s.ended[v.at] = by
+	}
+}
+
+// checkOverwrittenSource adds a finding if the result v lies partly over a source of its own descriptor,
+// but not at exactly the same places: its first rows then replace rows that are still to be read.
+func (s *state) checkOverwrittenSource(v *value, g *ground) {
+	for i := range s.sources {
+		x := &s.sources[i]
+		if x.g != g || x.at.base >= v.at.endAddress() || v.at.base >= x.at.endAddress() || !s.spendBudget(&v.at) {
+			continue
+		}
+		meets := false
+		v.at.forEachRun(func(lo, hi int64) { meets = meets || x.at.intersects(lo, hi) })
+		if meets {
+			s.addFinding(v.td, v.addressRegisterName(), Overlap, byPlaces, "%v, at %#x to %#x, overwrites a source that the same descriptor reads, at %#x to %#x: the places of the two differ", v, v.at.base, v.at.endAddress(), x.at.base, x.at.endAddress())
+			return
+		}
 	}
 }
 
