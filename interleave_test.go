@@ -90,6 +90,13 @@ layers:
   - {name: r, op: sigmoid, from: x}
   - {name: p, op: linear, n: 32, from: z}
   - {name: y, op: add, from: [r, p]}
+`, `
+inputs: {x: {n: 3, c: 8, h: 5, w: 2}}
+layers:
+  - {name: s, op: softmax, axis: w, from: [x]}
+  - {name: r, op: reshape, n: 8, c: 3, h: 5, w: 2, from: [x]}
+  - {name: t, op: softmax, axis: w, from: [r]}
+outputs: [s, t]
 `}
 
 // Wherever a run of descriptors ends, what the L2 holds may be overwritten: the values stay.

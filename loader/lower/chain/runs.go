@@ -15,7 +15,7 @@ func (p *program) findRuns() []bool {
 				continue
 			}
 			from, ok := p.index[operand.Owner]
-			if first, several := begun[operand]; several {
+			if first, several := findFirst(begun, operand); several {
 				from = min(from, first)
 			}
 			if ok && from < i {
@@ -23,10 +23,14 @@ func (p *program) findRuns() []bool {
 				inside[i+1]--
 			}
 		}
-		if _, ok := begun[t.Result]; !ok && t.Result != nil {
-			begun[t.Result] = i
-			if first, ok := begun[t.Result.Previous]; ok {
-				begun[t.Result] = first
+		for _, written := range [...]*task.Tile{t.First, t.Result} {
+			if written == nil || written != t.Result && written.Owner != t {
+				continue // First is written only by a task that keeps its source
+			}
+			if first, ok := findFirst(begun, written); ok {
+				begun[written] = first
+			} else {
+				begun[written] = i
 			}
 		}
 	}
@@ -37,6 +41,14 @@ func (p *program) findRuns() []bool {
 		starts[i] = i == 0 || i == len(p.tasks) || p.tasks[i].DescribesSource || held == 0 && !p.tasks[i].Continues
 	}
 	return starts
+}
+
+// findFirst returns the task that began tile t or the part of it that was written before.
+func findFirst(begun map[*task.Tile]int, t *task.Tile) (first int, ok bool) {
+	if first, ok = begun[t]; !ok {
+		first, ok = begun[t.Previous]
+	}
+	return first, ok
 }
 
 // setControlWord sets word 6 in the header of task i, whose bits mark the runs of a program: the

@@ -74,6 +74,9 @@ func (r *retargeter) useResident(k int, operand task.Operand) {
 	tile := in.tile
 	if len(in.loads) > 1 && in.isLoadedBy(a) { // other steps wait for the last load
 		tile = &task.Tile{At: at, Bytes: in.extent.Bytes / len(in.loads), Owner: t}
+		if in.isLoadedBy(a) { // the parts follow each other, and the whole follows the last
+			tile.Previous, in.tile.Previous = in.tile.Previous, tile
+		}
 	}
 	r.moved[in.tile], r.moved[tile] = true, true // already at the address of the resident
 	if operand == task.Operand1 {

@@ -72,7 +72,7 @@ type Tile struct {
 	Bytes    int
 	Owner    *Task // the last owner, if several tasks write the tile
 	Result   bool
-	Previous *Tile // the part written before, if several tasks write a result; nil for the first
+	Previous *Tile // the part written before, if several tasks write the tile; nil for the first
 }
 
 // Limits of a task.
