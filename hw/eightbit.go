@@ -24,7 +24,7 @@ const MaxByte = math.MaxInt8
 // which is a table between two surfaces in memory.
 func findEightBitLimit(g *regs.Groups, o *regs.Operands) *evidence.Limit {
 	c := &g.Common
-	if c.ChCfg.InFmt() == regs.FormatFP16 && c.ChCfg.OutFmt() == regs.FormatFP16 && (!o.Source2.Used || secondSourceFormat(c.ChCfg) == regs.FormatFP16) {
+	if c.ChCfg.InFmt() == regs.FormatFP16 && c.ChCfg.OutFmt() == regs.FormatFP16 && (!o.Source2.Used || c.ChCfg.Src2Fmt() == regs.FormatFP16) {
 		return nil
 	}
 	s, r := &o.Source1, &o.Result

@@ -61,67 +61,67 @@ func (r *DescriptorReport) markComputed(g *regs.Groups) {
 	}
 }
 
-// A mask holds a word and its known bits: bits that the values depend on in a known way, or that
-// programs show to have no effect on them.
-type mask struct {
-	register string
-	word     uint32
-	known    uint32
-}
-
-// findUnknownBits looks for registers with a set bit whose meaning is not known. It returns an
-// [evidence.Limit] that names the first such register, or nil if there is none. It checks only
-// registers on which the values of the task can depend, because other registers keep the values of
-// earlier tasks.
+// findUnknownBits looks for registers with a set bit whose meaning is not known, or that programs
+// do not show to have no effect on the values. It returns an [evidence.Limit] that names the first
+// such register, or nil if there is none. It checks only registers on which the values of the task
+// can depend, because other registers keep the values of earlier tasks.
 func findUnknownBits(g *regs.Groups) *evidence.Limit {
 	c, s, l, n, d := &g.Common, &g.TileDMASrc, &g.L2, &g.NE, &g.TileDMADst
-	check := func(masks []mask) *evidence.Limit {
-		for _, m := range masks {
-			if u := m.word &^ m.known; u != 0 {
-				return newUnspecifiedLimit("%s sets bits %#x; no program shows their meaning", m.register, u)
+	type register struct {
+		name    string
+		unknown uint32
+	}
+	check := func(registers []register) *evidence.Limit {
+		for _, r := range registers {
+			if r.unknown != 0 {
+				return newUnspecifiedLimit("%s sets bits %#x; no program shows their meaning", r.name, r.unknown)
 			}
 		}
 		return nil
 	}
-	const (
-		route   = 0x0150_0fff // Type to DMAIntl, the planar bits, second source
-		surface = 0x0f30_3033 // FmtMode, Truncate, MemFmt, the paddings, Interleave
-	)
-	groups := uint32(0xffff_5fff)
-	if !g.Planar() && n.MACCfg.OpMode() == regs.ChannelProduct {
-		groups |= 1 << 15 // ElemMultMode
+	groups := c.GroupConvCfg.Unnamed()
+	if g.Planar() || n.MACCfg.OpMode() != regs.ChannelProduct {
+		groups = groups.WithElemMultMode(c.GroupConvCfg.ElemMultMode())
 	}
-	if u := check([]mask{
-		{"Common.ChCfg", uint32(c.ChCfg), 0x3f},
-		{"Common.ConvCfg", uint32(c.ConvCfg), 0xf7ff_ffff},
-		{"Common.Reserved08", uint32(c.Reserved08), 0x2041},
-		{"Common.GroupConvCfg", uint32(c.GroupConvCfg), groups},
-		{"Common.PlanarPatch", uint32(c.PlanarPatch), 0xff},
-		{"Common.PlanarOperands", uint32(c.PlanarOperands), 0x7ff},
-		{"Common.Cfg", uint32(c.Cfg), 0x157f_7777},
-		{"L2.Cfg", uint32(l.Cfg), 0x1d},
-		{"L2.SourceCfg", uint32(l.SourceCfg), route},
-		{"L2.ResultCfg", uint32(l.ResultCfg), route},
-		{"TileDMASrc.Src1Fmt", uint32(s.Src1Fmt), surface},
-		{"TileDMASrc.Src2Fmt", uint32(s.Src2Fmt), surface},
-		{"TileDMADst.DstFmt", uint32(d.DstFmt), surface},
-		{"TileDMASrc.PixelOffset", uint32(s.PixelOffset[0] | s.PixelOffset[1] | s.PixelOffset[2] | s.PixelOffset[3]), 0},
+	if u := check([]register{
+		{"Common.ChCfg", uint32(c.ChCfg.Unnamed())},
+		{"Common.ConvCfg", uint32(c.ConvCfg.Unnamed())},
+		{"Common.Reserved08", uint32(c.Reserved08.Unnamed())},
+		{"Common.GroupConvCfg", uint32(groups)},
+		{"Common.PlanarPatch", uint32(c.PlanarPatch.Unnamed())},
+		{"Common.PlanarOperands", uint32(c.PlanarOperands.Unnamed())},
+		{"Common.Cfg", uint32(c.Cfg.Unnamed())},
+		{"L2.Cfg", uint32(l.Cfg.Unnamed())},
+		{"L2.SourceCfg", uint32(unknownRoute(l.SourceCfg))},
+		{"L2.ResultCfg", uint32(unknownRoute(l.ResultCfg))},
+		{"TileDMASrc.Src1Fmt", uint32(unknownFormat(s.Src1Fmt))},
+		{"TileDMASrc.Src2Fmt", uint32(unknownFormat(s.Src2Fmt))},
+		{"TileDMADst.DstFmt", uint32(unknownFormat(d.DstFmt))},
+		{"TileDMASrc.PixelOffset", uint32(s.PixelOffset[0] | s.PixelOffset[1] | s.PixelOffset[2] | s.PixelOffset[3])},
 	}); u != nil || g.Planar() {
 		return u
 	}
-	return check([]mask{
-		{"Common.PlanarOperands", uint32(c.PlanarOperands), 0},
-		{"NE.KernelCfg", uint32(n.KernelCfg), 0x0001_51f7},
-		{"NE.MACCfg", uint32(n.MACCfg), 0x0017_1e1f},
-		{"NE.MatrixVectorBias", uint32(n.MatrixVectorBias), 0},
-		{"NE.AccBias", uint32(n.AccBias), 0x001f_ffff},
-		{"NE.PostScale", uint32(n.PostScale), 0x001f_ffff},
+	k, m := n.KernelCfg, n.MACCfg
+	return check([]register{
+		{"Common.PlanarOperands", uint32(c.PlanarOperands)},
+		{"NE.KernelCfg", uint32(k.Unnamed().WithGrpReuse(k.GrpReuse()))},
+		{"NE.MACCfg", uint32(m.Unnamed().WithKernelMode(m.KernelMode()).WithMatrixBiasEn(m.MatrixBiasEn()).WithPostScaleMode(m.PostScaleMode()))},
+		{"NE.MatrixVectorBias", uint32(n.MatrixVectorBias)},
+		{"NE.AccBias", uint32(n.AccBias.Unnamed())},
+		{"NE.PostScale", uint32(n.PostScale.Unnamed())},
 	})
 }
 
-// secondSourceFormat returns the format of source 2, which is in bits 2-3 of Common.ChCfg. It is
-// fp16 in every known task with a second source.
-func secondSourceFormat(w regs.ChCfg) regs.Format { return regs.Format(uint32(w) >> 2 & 3) }
+// unknownRoute returns the bits of w that a task with known values does not set: in all programs
+// that do, the tensor is neither compressed nor part of the channels of another.
+func unknownRoute(w regs.L2Route) regs.L2Route {
+	return w.Unnamed().WithCmpVec(w.CmpVec()).WithDMAOffCh(w.DMAOffCh()).WithSrc2Waits(w.Src2Waits())
+}
+
+// unknownFormat is like unknownRoute, but for the format of a tensor in memory.
+func unknownFormat(w regs.SurfaceFmt) regs.SurfaceFmt {
+	return w.Unnamed().WithShift(w.Shift()).WithOffsetCh(w.OffsetCh()).WithCmpVec(w.CmpVec())
+}
 
 // findOverlapLimit checks whether the rows of operand o overlap in L2, because their stride is
 // shorter than a row. It returns an [evidence.Limit] that says so, or nil if they do not overlap.

@@ -44,7 +44,7 @@ func Classify(h *regs.Header, g *regs.Groups) Op {
 			if isWindowed(g) {
 				return Pool
 			}
-			if p := &g.PE; p.Cfg == 0 && p.BiasScale == 0x3c000000 && p.PreScale == 0x3c000000 && p.FinalScale == 0x3f800000 {
+			if isNeutral(&g.PE) {
 				return Copy
 			}
 		}
@@ -68,4 +68,11 @@ func Classify(h *regs.Header, g *regs.Groups) Op {
 		return Activation
 	}
 	return Pass
+}
+
+// isNeutral reports whether a planar task with one source and the registers p leaves it as it is.
+func isNeutral(p *regs.PE) bool {
+	const halfOne, singleOne = 0x3c00, 0x3f80_0000
+	return p.Cfg == 0 && p.BiasScale.Bias() == 0 && p.BiasScale.Scale() == halfOne &&
+		p.PreScale.PreScale() == 0 && p.PreScale.Scale() == halfOne && p.FinalScale.FinalScale() == singleOne
 }

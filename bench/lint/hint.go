@@ -2,19 +2,12 @@ package lint
 
 import "anesim/hw/regs"
 
-// Bit fields that have no name in the register table yet.
+// Values of fields of DstDMAConfig: the DMA that read what the result overwrites, and how far back.
 const (
-	fromPrevious  = 1 << 18 // of Src1DMAConfig: the previous descriptor wrote or describes a source
-	overKind      = 18      // of DstDMAConfig, two bits: 1 over a read of the tile DMA, 2 over a read of the kernel DMA
-	overDistance  = 22      // four bits: number of descriptors back, minus 1
 	overTileDMA   = 1
 	overKernelDMA = 2
-	farthest      = 15 // largest value of the field
+	farthest      = 15 // largest distance that fits
 )
-
-// secondWaits is the position of two bits of SourceCfg that are set for a second source that the
-// previous descriptor left in the L2 (seen in 1 of 1 programs).
-const secondWaits = 26
 
 // Values of SourceCfg bits 2-3.
 const (
@@ -130,7 +123,7 @@ func (s *state) checkSourceWaits(t *regs.Task) {
 		if s.hints.planar {
 			waits, name = c.APlnrRslt() || beside == besidePlanar, "the planar engine (APlnrRslt, or bits 2-3 = 2)"
 		}
-		if !waits && c>>secondWaits&3 == 0 {
+		if !waits && c.Src2Waits() == 0 {
 			s.addFinding(td, "L2.SourceCfg", Hint, byWaits, "reads the result of td %d from the L2, but does not wait for %s", td-1, name)
 		}
 	}
@@ -149,7 +142,7 @@ func (s *state) checkPreviousResultBit(t *regs.Task) {
 	o, b := t.Operands, t.Header.Bases
 	first, second := bufferPart(&o.Source1, b.RBE0(), b.RBase0()), bufferPart(&o.Source2, b.RBE1(), b.RBase1())
 	is := first.overlaps(s.wrote) || second.overlaps(s.wrote)
-	if says := t.Groups.TileDMASrc.Src1DMAConfig&fromPrevious != 0; says != is {
+	if says := t.Groups.TileDMASrc.Src1DMAConfig.FromPrevious(); says != is {
 		what := "bit 18 is clear, but the previous descriptor writes or describes a source"
 		if says {
 			what = "bit 18 says that the previous descriptor writes or describes a source, but no source overlaps its result"
@@ -172,8 +165,8 @@ func (s *state) checkScratchReadDistance(t *regs.Task) {
 	r := l.coveredRegion()
 	last := int32(-1)
 	s.readers.visitSpans(r.base, r.endAddress(), func(x span) { last = max(last, x.by) })
-	w := uint32(t.Groups.TileDMADst.DstDMAConfig)
-	gotKind, got := w>>overKind&3, int32(w>>overDistance&farthest)
+	w := t.Groups.TileDMADst.DstDMAConfig
+	gotKind, got := w.OverKind(), int32(w.OverDistance())
 	const register = "TileDMADst.DstDMAConfig"
 	switch back := td - last/2 - 1; {
 	case last < 0 && gotKind != 0:

@@ -13,7 +13,7 @@ type Common struct {
 	OutDim         OutDim
 	OutDepth       OutDepth
 	ConvCfg        ConvCfg
-	Reserved08     Word
+	Reserved08     ConvCfg3D
 	GroupConvCfg   GroupConvCfg
 	TileCfg        TileCfg
 	PlanarPatch    PlanarPatch
@@ -35,7 +35,7 @@ func (g *Common) loadWords(w *[16]uint32) {
 	g.OutDim = OutDim(w[5])
 	g.OutDepth = OutDepth(w[6])
 	g.ConvCfg = ConvCfg(w[7])
-	g.Reserved08 = Word(w[8])
+	g.Reserved08 = ConvCfg3D(w[8])
 	g.GroupConvCfg = GroupConvCfg(w[9])
 	g.TileCfg = TileCfg(w[10])
 	g.PlanarPatch = PlanarPatch(w[11])
@@ -84,6 +84,10 @@ func (w InDim) Hin() uint32 { return extractField(uint32(w), 16, 15) }
 // has more than 15 bits.
 func (w InDim) WithHin(v uint32) InDim { return InDim(replaceField(uint32(w), 16, 15, v)) }
 
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w InDim) Unnamed() InDim { return w &^ 0x7fff7fff }
+
 // An InDepth is the value of the register Common.InDepth. Its methods get and set the fields of the
 // word.
 type InDepth uint32
@@ -95,6 +99,10 @@ func (w InDepth) Din() uint32 { return extractField(uint32(w), 0, 16) }
 // WithDin returns w with bits 0-15, the depth of the source, set to v. It panics if v has more than
 // 16 bits.
 func (w InDepth) WithDin(v uint32) InDepth { return InDepth(replaceField(uint32(w), 0, 16, v)) }
+
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w InDepth) Unnamed() InDepth { return w &^ 0xffff }
 
 // A ChCfg is the value of the register Common.ChCfg. Its methods get and set the fields of the
 // word.
@@ -108,6 +116,15 @@ func (w ChCfg) InFmt() Format { return Format(extractField(uint32(w), 0, 2)) }
 // more than 2 bits.
 func (w ChCfg) WithInFmt(v Format) ChCfg { return ChCfg(replaceField(uint32(w), 0, 2, uint32(v))) }
 
+// Src2Fmt returns bits 2-3 of the word: the element format of source 2: fp16 in 19 of 19 planar
+// tasks with two sources and 0 in other tasks; Src2InFmt in the next generation. The field is
+// inferred from programs. Listings print its bits as a number.
+func (w ChCfg) Src2Fmt() Format { return Format(extractField(uint32(w), 2, 2)) }
+
+// WithSrc2Fmt returns w with bits 2-3, the element format of source 2, set to v. It panics if v has
+// more than 2 bits.
+func (w ChCfg) WithSrc2Fmt(v Format) ChCfg { return ChCfg(replaceField(uint32(w), 2, 2, uint32(v))) }
+
 // OutFmt returns bits 4-5 of the word: the element format of the result. The field is known from
 // the bytes of programs.
 func (w ChCfg) OutFmt() Format { return Format(extractField(uint32(w), 4, 2)) }
@@ -115,6 +132,10 @@ func (w ChCfg) OutFmt() Format { return Format(extractField(uint32(w), 4, 2)) }
 // WithOutFmt returns w with bits 4-5, the element format of the result, set to v. It panics if v
 // has more than 2 bits.
 func (w ChCfg) WithOutFmt(v Format) ChCfg { return ChCfg(replaceField(uint32(w), 4, 2, uint32(v))) }
+
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w ChCfg) Unnamed() ChCfg { return w &^ 0x3f }
 
 // A Cin is the value of the register Common.Cin. Its methods get and set the fields of the word.
 type Cin uint32
@@ -127,6 +148,10 @@ func (w Cin) Cin() uint32 { return extractField(uint32(w), 0, 17) }
 // v has more than 17 bits.
 func (w Cin) WithCin(v uint32) Cin { return Cin(replaceField(uint32(w), 0, 17, v)) }
 
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w Cin) Unnamed() Cin { return w &^ 0x1ffff }
+
 // A Cout is the value of the register Common.Cout. Its methods get and set the fields of the word.
 type Cout uint32
 
@@ -137,6 +162,10 @@ func (w Cout) Cout() uint32 { return extractField(uint32(w), 0, 17) }
 // WithCout returns w with bits 0-16, the number of result channels per group, set to v. It panics
 // if v has more than 17 bits.
 func (w Cout) WithCout(v uint32) Cout { return Cout(replaceField(uint32(w), 0, 17, v)) }
+
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w Cout) Unnamed() Cout { return w &^ 0x1ffff }
 
 // An OutDim is the value of the register Common.OutDim. Its methods get and set the fields of the
 // word.
@@ -158,6 +187,10 @@ func (w OutDim) Hout() uint32 { return extractField(uint32(w), 16, 15) }
 // v has more than 15 bits.
 func (w OutDim) WithHout(v uint32) OutDim { return OutDim(replaceField(uint32(w), 16, 15, v)) }
 
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w OutDim) Unnamed() OutDim { return w &^ 0x7fff7fff }
+
 // An OutDepth is the value of the register Common.OutDepth. Its methods get and set the fields of
 // the word.
 type OutDepth uint32
@@ -169,6 +202,10 @@ func (w OutDepth) Dout() uint32 { return extractField(uint32(w), 0, 16) }
 // WithDout returns w with bits 0-15, the depth of the result, set to v. It panics if v has more
 // than 16 bits.
 func (w OutDepth) WithDout(v uint32) OutDepth { return OutDepth(replaceField(uint32(w), 0, 16, v)) }
+
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w OutDepth) Unnamed() OutDepth { return w &^ 0xffff }
 
 // A ConvCfg is the value of the register Common.ConvCfg. Its methods get and set the fields of the
 // word.
@@ -246,6 +283,43 @@ func (w ConvCfg) Oy() uint32 { return extractField(uint32(w), 30, 2) }
 // compute per step, set to v. It panics if v has more than 2 bits.
 func (w ConvCfg) WithOy(v uint32) ConvCfg { return ConvCfg(replaceField(uint32(w), 30, 2, v)) }
 
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w ConvCfg) Unnamed() ConvCfg { return w &^ 0xf7ffffff }
+
+// A ConvCfg3D is the value of a register such as Common.Reserved08. Its methods get and set the
+// fields of the word.
+type ConvCfg3D uint32
+
+// Kd returns bit 0 of the word: the depth of the window: 1 in every program, as the word is 0x2041
+// in each; ConvCfg3d in the next generation, of which the fields are known by name. The field is
+// assumed. Listings print its bits as a number.
+func (w ConvCfg3D) Kd() uint32 { return extractField(uint32(w), 0, 1) }
+
+// WithKd returns w with bit 0, the depth of the window, set to v. It panics if v has more than 1
+// bits.
+func (w ConvCfg3D) WithKd(v uint32) ConvCfg3D { return ConvCfg3D(replaceField(uint32(w), 0, 1, v)) }
+
+// Sz returns bit 6 of the word: the stride of the window along the depth: 1 in every program. The
+// field is assumed. Listings print its bits as a number.
+func (w ConvCfg3D) Sz() uint32 { return extractField(uint32(w), 6, 1) }
+
+// WithSz returns w with bit 6, the stride of the window along the depth, set to v. It panics if v
+// has more than 1 bits.
+func (w ConvCfg3D) WithSz(v uint32) ConvCfg3D { return ConvCfg3D(replaceField(uint32(w), 6, 1, v)) }
+
+// Oz returns bit 13 of the word: the number of adjacent results along the depth that the engines
+// compute per step: 1 in every program. The field is assumed. Listings print its bits as a number.
+func (w ConvCfg3D) Oz() uint32 { return extractField(uint32(w), 13, 1) }
+
+// WithOz returns w with bit 13, the number of adjacent results along the depth that the engines
+// compute per step, set to v. It panics if v has more than 1 bits.
+func (w ConvCfg3D) WithOz(v uint32) ConvCfg3D { return ConvCfg3D(replaceField(uint32(w), 13, 1, v)) }
+
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w ConvCfg3D) Unnamed() ConvCfg3D { return w &^ 0x2041 }
+
 // A GroupConvCfg is the value of the register Common.GroupConvCfg. Its methods get and set the
 // fields of the word.
 type GroupConvCfg uint32
@@ -289,6 +363,10 @@ func (w GroupConvCfg) WithUnicastCin(v uint32) GroupConvCfg {
 	return GroupConvCfg(replaceField(uint32(w), 16, 16, v))
 }
 
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w GroupConvCfg) Unnamed() GroupConvCfg { return w &^ 0xffffdfff }
+
 // A TileCfg is the value of the register Common.TileCfg. Its methods get and set the fields of the
 // word.
 type TileCfg uint32
@@ -300,6 +378,10 @@ func (w TileCfg) TileHeight() uint32 { return extractField(uint32(w), 0, 16) }
 // WithTileHeight returns w with bits 0-15, the number of result rows in a tile, set to v. It panics
 // if v has more than 16 bits.
 func (w TileCfg) WithTileHeight(v uint32) TileCfg { return TileCfg(replaceField(uint32(w), 0, 16, v)) }
+
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w TileCfg) Unnamed() TileCfg { return w &^ 0xffff }
 
 // A PlanarPatch is the value of the register Common.PlanarPatch. Its methods get and set the fields
 // of the word.
@@ -324,6 +406,10 @@ func (w PlanarPatch) Log2H() uint32 { return extractField(uint32(w), 4, 4) }
 func (w PlanarPatch) WithLog2H(v uint32) PlanarPatch {
 	return PlanarPatch(replaceField(uint32(w), 4, 4, v))
 }
+
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w PlanarPatch) Unnamed() PlanarPatch { return w &^ 0xff }
 
 // A PlanarOperands is the value of the register Common.PlanarOperands. Its methods get and set the
 // fields of the word.
@@ -440,9 +526,33 @@ func (w PlanarOperands) WithResultTranspose(v bool) PlanarOperands {
 	return PlanarOperands(replaceField(uint32(w), 10, 1, boolToBit(v)))
 }
 
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w PlanarOperands) Unnamed() PlanarOperands { return w &^ 0x7ff }
+
 // A CommonCfg is the value of the register Common.Cfg. Its methods get and set the fields of the
 // word.
 type CommonCfg uint32
+
+// Base reports whether bit 0 of the word is set: source 2 is not the only source in memory: clear
+// in planar tasks that read source 1 from the L2 and source 2 from memory, and set in all others.
+// The field is inferred from programs. Listings print its bits as a number.
+func (w CommonCfg) Base() bool { return w>>0&1 != 0 }
+
+// WithBase returns w with bit 0 set to v, which says whether source 2 is not the only source in
+// memory.
+func (w CommonCfg) WithBase(v bool) CommonCfg {
+	return CommonCfg(replaceField(uint32(w), 0, 1, boolToBit(v)))
+}
+
+// Src2InMemory reports whether bit 1 of the word is set: source 2 is in memory, as in 113 of 113
+// tasks. The field is inferred from programs. Listings print its bits as a number.
+func (w CommonCfg) Src2InMemory() bool { return w>>1&1 != 0 }
+
+// WithSrc2InMemory returns w with bit 1 set to v, which says whether source 2 is in memory.
+func (w CommonCfg) WithSrc2InMemory(v bool) CommonCfg {
+	return CommonCfg(replaceField(uint32(w), 1, 1, boolToBit(v)))
+}
 
 // SmallSourceMode reports whether bit 2 of the word is set: the engines use the patches for results
 // of up to 8 columns. The field is known from the bytes of programs.
@@ -536,6 +646,10 @@ func (w CommonCfg) WithTranspose(v bool) CommonCfg {
 	return CommonCfg(replaceField(uint32(w), 28, 1, boolToBit(v)))
 }
 
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w CommonCfg) Unnamed() CommonCfg { return w &^ 0x157f7777 }
+
 // A TaskInfo is the value of the register Common.TaskInfo. Its methods get and set the fields of
 // the word.
 type TaskInfo uint32
@@ -562,6 +676,10 @@ func (w TaskInfo) TaskNID() uint32 { return extractField(uint32(w), 20, 8) }
 // more than 8 bits.
 func (w TaskInfo) WithTaskNID(v uint32) TaskInfo { return TaskInfo(replaceField(uint32(w), 20, 8, v)) }
 
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w TaskInfo) Unnamed() TaskInfo { return w &^ 0xfffffff }
+
 // A DPE is the value of the register Common.DPE. Its methods get and set the fields of the word.
 type DPE uint32
 
@@ -571,3 +689,7 @@ func (w DPE) Category() uint32 { return extractField(uint32(w), 0, 4) }
 // WithCategory returns w with bits 0-3, the field [DPE.Category], set to v. It panics if v has more
 // than 4 bits.
 func (w DPE) WithCategory(v uint32) DPE { return DPE(replaceField(uint32(w), 0, 4, v)) }
+
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w DPE) Unnamed() DPE { return w &^ 0xf }

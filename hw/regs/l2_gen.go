@@ -96,6 +96,10 @@ func (w L2Cfg) WithInputReLU2(v bool) L2Cfg {
 	return L2Cfg(replaceField(uint32(w), 4, 1, boolToBit(v)))
 }
 
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w L2Cfg) Unnamed() L2Cfg { return w &^ 0x1d }
+
 // An L2Route is the value of a register such as L2.SourceCfg. Its methods get and set the fields of
 // the word.
 type L2Route uint32
@@ -184,3 +188,26 @@ func (w L2Route) APlnrRslt() bool { return w>>22&1 != 0 }
 func (w L2Route) WithAPlnrRslt(v bool) L2Route {
 	return L2Route(replaceField(uint32(w), 22, 1, boolToBit(v)))
 }
+
+// Src2InMemory reports whether bit 24 of the word is set: source 2 is in memory, as in 113 of 113
+// tasks; b24 in the next generation. The field is inferred from programs. Listings print its bits
+// as a number.
+func (w L2Route) Src2InMemory() bool { return w>>24&1 != 0 }
+
+// WithSrc2InMemory returns w with bit 24 set to v, which says whether source 2 is in memory.
+func (w L2Route) WithSrc2InMemory(v bool) L2Route {
+	return L2Route(replaceField(uint32(w), 24, 1, boolToBit(v)))
+}
+
+// Src2Waits returns bits 26-27 of the word: not 0 for a source 2 that the previous task left in the
+// L2, as in 1 of 1 programs. The field is inferred from programs. Listings print its bits as a
+// number.
+func (w L2Route) Src2Waits() uint32 { return extractField(uint32(w), 26, 2) }
+
+// WithSrc2Waits returns w with bits 26-27, the field [L2Route.Src2Waits], set to v. It panics if v
+// has more than 2 bits.
+func (w L2Route) WithSrc2Waits(v uint32) L2Route { return L2Route(replaceField(uint32(w), 26, 2, v)) }
+
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w L2Route) Unnamed() L2Route { return w &^ 0xd57ffff }

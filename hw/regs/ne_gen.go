@@ -113,6 +113,10 @@ func (w KernelCfg) WithKernelFromScratch(v bool) KernelCfg {
 	return KernelCfg(replaceField(uint32(w), 16, 1, boolToBit(v)))
 }
 
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w KernelCfg) Unnamed() KernelCfg { return w &^ 0x155f7 }
+
 // A MACCfg is the value of the register NE.MACCfg. Its methods get and set the fields of the word.
 type MACCfg uint32
 
@@ -174,6 +178,18 @@ func (w MACCfg) WithNonlinearMode(v Nonlinear) MACCfg {
 	return MACCfg(replaceField(uint32(w), 16, 3, uint32(v)))
 }
 
+// B20 reports whether bit 20 of the word is set: set in every task of the MAC engines, and in
+// planar tasks of the newest compiler; of unknown meaning. The field is known from the bytes of
+// programs. Listings print its bits as a number.
+func (w MACCfg) B20() bool { return w>>20&1 != 0 }
+
+// WithB20 returns w with bit 20 set to v, which says whether set in every task of the MAC engines.
+func (w MACCfg) WithB20(v bool) MACCfg { return MACCfg(replaceField(uint32(w), 20, 1, boolToBit(v))) }
+
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w MACCfg) Unnamed() MACCfg { return w &^ 0x173ebf }
+
 // A MatrixVectorBias is the value of the register NE.MatrixVectorBias. Its methods get and set the
 // fields of the word.
 type MatrixVectorBias uint32
@@ -186,6 +202,10 @@ func (w MatrixVectorBias) Bias() uint16 { return uint16(extractField(uint32(w), 
 func (w MatrixVectorBias) WithBias(v uint16) MatrixVectorBias {
 	return MatrixVectorBias(replaceField(uint32(w), 0, 16, uint32(v)))
 }
+
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w MatrixVectorBias) Unnamed() MatrixVectorBias { return w &^ 0xffff }
 
 // An AccBias is the value of the register NE.AccBias. Its methods get and set the fields of the
 // word.
@@ -211,6 +231,10 @@ func (w AccBias) WithAccBiasShift(v uint32) AccBias {
 	return AccBias(replaceField(uint32(w), 16, 5, v))
 }
 
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w AccBias) Unnamed() AccBias { return w &^ 0x1fffff }
+
 // A PostScale is the value of the register NE.PostScale. Its methods get and set the fields of the
 // word.
 type PostScale uint32
@@ -234,3 +258,7 @@ func (w PostScale) PostScaleRightShift() uint32 { return extractField(uint32(w),
 func (w PostScale) WithPostScaleRightShift(v uint32) PostScale {
 	return PostScale(replaceField(uint32(w), 16, 5, v))
 }
+
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w PostScale) Unnamed() PostScale { return w &^ 0x1fffff }

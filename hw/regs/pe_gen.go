@@ -92,6 +92,10 @@ func (w PECfg) SecSrc() uint32 { return extractField(uint32(w), 18, 2) }
 // 2 bits.
 func (w PECfg) WithSecSrc(v uint32) PECfg { return PECfg(replaceField(uint32(w), 18, 2, v)) }
 
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w PECfg) Unnamed() PECfg { return w &^ 0xd307e }
+
 // A BiasScale is the value of the register PE.BiasScale. Its methods get and set the fields of the
 // word.
 type BiasScale uint32
@@ -115,6 +119,10 @@ func (w BiasScale) Scale() uint16 { return uint16(extractField(uint32(w), 16, 16
 func (w BiasScale) WithScale(v uint16) BiasScale {
 	return BiasScale(replaceField(uint32(w), 16, 16, uint32(v)))
 }
+
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w BiasScale) Unnamed() BiasScale { return w &^ 0xffffffff }
 
 // A PreScale is the value of the register PE.PreScale. Its methods get and set the fields of the
 // word.
@@ -140,6 +148,10 @@ func (w PreScale) WithScale(v uint16) PreScale {
 	return PreScale(replaceField(uint32(w), 16, 16, uint32(v)))
 }
 
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w PreScale) Unnamed() PreScale { return w &^ 0xffffffff }
+
 // A FinalScale is the value of the register PE.FinalScale. Its methods get and set the fields of
 // the word.
 type FinalScale uint32
@@ -152,3 +164,7 @@ func (w FinalScale) FinalScale() uint32 { return extractField(uint32(w), 0, 32) 
 func (w FinalScale) WithFinalScale(v uint32) FinalScale {
 	return FinalScale(replaceField(uint32(w), 0, 32, v))
 }
+
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w FinalScale) Unnamed() FinalScale { return w &^ 0xffffffff }

@@ -284,3 +284,44 @@ func TestProgramFields(t *testing.T) {
 		}
 	})
 }
+
+// Fields whose names only code uses mean in every program what fields.txt says.
+func TestUnlistedFields(t *testing.T) {
+	tasks, kernels, seconds := 0, 0, 0
+	for _, p := range programs(t) {
+		for _, task := range tasksOf(t, p) {
+			g := &task.Groups
+			c, s := &g.Common, &g.TileDMASrc
+			tasks++
+			two := g.Planar() && c.Cfg.PlanarForm().Sources() == 2
+			if two {
+				seconds++
+			}
+			if g.KernelOn() {
+				kernels++
+			}
+			for _, f := range []struct {
+				name      string
+				got, want bool
+			}{
+				{"ChCfg.Src2Fmt", c.ChCfg.Src2Fmt() == regs.FormatFP16, two},
+				{"Reserved08", c.Reserved08.Kd() == 1 && c.Reserved08.Sz() == 1 && c.Reserved08.Oz() == 1, true},
+				{"Reserved00.MasterEnable", g.KernelDMASrc.Reserved00.MasterEnable(), g.KernelOn()},
+				{"Reserved00.SparseFmt", g.KernelDMASrc.Reserved00.SparseFmt(), g.NE.KernelCfg.Sparse()},
+				{"Cfg.Base", c.Cfg.Base(), !two || g.Source1On() || !g.Source2On()},
+				{"Cfg.Src2InMemory", c.Cfg.Src2InMemory(), g.Source2On()},
+				{"SourceCfg.Src2InMemory", g.L2.SourceCfg.Src2InMemory(), g.Source2On()},
+				{"MACCfg.b20", g.NE.MACCfg.B20(), g.NE.MACCfg != 0},
+				{"DstDMAConfig.ScratchHint", g.TileDMADst.DstDMAConfig.ScratchHint() == 3, g.DestinationOn() && task.Header.Bases.WBase() == regs.BARScratch},
+				{"SrcDMAConfig.FromPrevious of source 2", s.Src2DMAConfig.FromPrevious(), false},
+			} {
+				if f.got != f.want {
+					t.Errorf("%s: task %d: %s is %t, want %t", p.name, task.Index, f.name, f.got, f.want)
+				}
+			}
+		}
+	}
+	if tasks != 113 || kernels != 70 || seconds != 19 {
+		t.Errorf("%d tasks, %d with weights, %d with two sources, want 113, 70 and 19", tasks, kernels, seconds)
+	}
+}

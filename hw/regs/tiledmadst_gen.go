@@ -59,6 +59,38 @@ func (w DstDMAConfig) WithCacheHint(v uint32) DstDMAConfig {
 	return DstDMAConfig(replaceField(uint32(w), 4, 4, v))
 }
 
+// ScratchHint returns bits 8-9 of the word: 3 if the result is in the scratch buffer, and 0
+// otherwise. The field is known from the bytes of programs. Listings print its bits as a number.
+func (w DstDMAConfig) ScratchHint() uint32 { return extractField(uint32(w), 8, 2) }
+
+// WithScratchHint returns w with bits 8-9, the field [DstDMAConfig.ScratchHint], set to v. It
+// panics if v has more than 2 bits.
+func (w DstDMAConfig) WithScratchHint(v uint32) DstDMAConfig {
+	return DstDMAConfig(replaceField(uint32(w), 8, 2, v))
+}
+
+// OverKind returns bits 18-19 of the word: the DMA that last read the bytes of the scratch buffer
+// that the result overwrites: 1 the tile DMA; 2 the kernel DMA; 0 none, as in 3 of 3 tasks. The
+// field is known from the bytes of programs. Listings print its bits as a number.
+func (w DstDMAConfig) OverKind() uint32 { return extractField(uint32(w), 18, 2) }
+
+// WithOverKind returns w with bits 18-19, the DMA that last read the bytes of the scratch buffer
+// that the result overwrites, set to v. It panics if v has more than 2 bits.
+func (w DstDMAConfig) WithOverKind(v uint32) DstDMAConfig {
+	return DstDMAConfig(replaceField(uint32(w), 18, 2, v))
+}
+
+// OverDistance returns bits 22-25 of the word: the number of tasks back to that read, less 1, as in
+// 3 of 3 tasks; the documents give bits 24 and 25 names of their own. The field is known from the
+// bytes of programs. Listings print its bits as a number.
+func (w DstDMAConfig) OverDistance() uint32 { return extractField(uint32(w), 22, 4) }
+
+// WithOverDistance returns w with bits 22-25, the number of tasks back to that read, set to v. It
+// panics if v has more than 4 bits.
+func (w DstDMAConfig) WithOverDistance(v uint32) DstDMAConfig {
+	return DstDMAConfig(replaceField(uint32(w), 22, 4, v))
+}
+
 // L2BfrMode reports whether bit 24 of the word is set. The field is named in the vendor's code.
 func (w DstDMAConfig) L2BfrMode() bool { return w>>24&1 != 0 }
 
@@ -82,3 +114,7 @@ func (w DstDMAConfig) B26() bool { return w>>26&1 != 0 }
 func (w DstDMAConfig) WithB26(v bool) DstDMAConfig {
 	return DstDMAConfig(replaceField(uint32(w), 26, 1, boolToBit(v)))
 }
+
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w DstDMAConfig) Unnamed() DstDMAConfig { return w &^ 0x7cc03f1 }

@@ -156,6 +156,21 @@ func (w SrcDMAConfig) WithDepMode(v uint32) SrcDMAConfig {
 	return SrcDMAConfig(replaceField(uint32(w), 16, 2, v))
 }
 
+// FromPrevious reports whether bit 18 of the word is set: a source is what the previous task wrote
+// or described in memory, as in 346 of 346 tasks; of source 1 also if it is source 2. The field is
+// known from the bytes of programs. Listings print its bits as a number.
+func (w SrcDMAConfig) FromPrevious() bool { return w>>18&1 != 0 }
+
+// WithFromPrevious returns w with bit 18 set to v, which says whether a source is what the previous
+// task wrote or described in memory.
+func (w SrcDMAConfig) WithFromPrevious(v bool) SrcDMAConfig {
+	return SrcDMAConfig(replaceField(uint32(w), 18, 1, boolToBit(v)))
+}
+
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w SrcDMAConfig) Unnamed() SrcDMAConfig { return w &^ 0x7fffd }
+
 // A SurfaceFmt is the value of a register such as TileDMASrc.Src1Fmt. Its methods get and set the
 // fields of the word.
 type SurfaceFmt uint32
@@ -238,6 +253,10 @@ func (w SurfaceFmt) WithCmpVec(v uint32) SurfaceFmt {
 	return SurfaceFmt(replaceField(uint32(w), 28, 4, v))
 }
 
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w SurfaceFmt) Unnamed() SurfaceFmt { return w &^ 0xff373133 }
+
 // A PixelOffset is the value of the register TileDMASrc.PixelOffset. Its methods get and set the
 // fields of the word.
 type PixelOffset uint32
@@ -250,3 +269,7 @@ func (w PixelOffset) Offset() uint32 { return extractField(uint32(w), 0, 16) }
 func (w PixelOffset) WithOffset(v uint32) PixelOffset {
 	return PixelOffset(replaceField(uint32(w), 0, 16, v))
 }
+
+// Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
+// known.
+func (w PixelOffset) Unnamed() PixelOffset { return w &^ 0xffff }

@@ -3,7 +3,6 @@ package chain
 import (
 	"anesim/hw/regs"
 	"anesim/loader/lower/place"
-	"anesim/loader/lower/task"
 )
 
 // The DMA configuration of a task depends on the other tasks that access the same bytes. For a
@@ -19,30 +18,31 @@ import (
 // All of it follows from the addresses. setReuseFields compares bytes and not tensors, so it gives
 // the same configuration for a layer, for a network and for a program of another origin.
 
-// Cache hints of a source, bits 4-15 of its DMA configuration.
-const (
-	hintMask        = 0xfff0
-	hintOnce        = 0x3880 // the source is read once
-	hintAgain       = 0xbb80 // a later task reads it again
-	hintLast        = 0x3b00 // this is the last of several reads
-	hintScratchLast = 0x3900 // the last or only read of bytes in the scratch buffer
+// A cacheHint holds the three fields in the DMA configuration of a source that say how long a cache
+// should keep it: CacheHint, CHReuse and CHNoReuse.
+type cacheHint struct{ cache, reuse, noReuse uint32 }
+
+// Cache hints of a source.
+var (
+	hintOnce        = cacheHint{0x8, 0x8, 0x3} // the source is read once
+	hintAgain       = cacheHint{0x8, 0xb, 0xb} // a later task reads it again
+	hintLast        = cacheHint{0x0, 0xb, 0x3} // this is the last of several reads
+	hintScratchLast = cacheHint{0x0, 0x9, 0x3} // the last or only read of bytes in the scratch buffer
 )
 
-// Values of bits 16-17 of an enabled source. A source in the scratch buffer ends if no later task
+// Values of DepMode of an enabled source. A source in the scratch buffer ends if no later task
 // reads it.
 const (
 	sourceStays = 3
 	sourceEnds  = 1
 )
 
-// Further bits in the DMA configuration of a source and of a result.
+// Values of fields in the DMA configuration of a result.
 const (
-	scratchHint   = 0x300   // the result is in the scratch buffer
-	overTileDMA   = 1 << 18 // the result overwrites bytes that a tile DMA read
-	overKernelDMA = 2 << 18 // the result overwrites bytes that a kernel DMA read
-	overDistance  = 22      // shift of the number of tasks since the last of these reads, less 1
-	overFarthest  = 15      // largest number that fits; older reads are assumed to be finished
-	overMask      = 0xf<<overDistance | 3<<18
+	scratchHint   = 3  // the result is in the scratch buffer
+	overTileDMA   = 1  // the result overwrites bytes that a tile DMA read
+	overKernelDMA = 2  // the result overwrites bytes that a kernel DMA read
+	overFarthest  = 15 // largest distance that fits; older reads are assumed to be finished
 )
 
 // setReuseFields sets the fields in the DMA configurations that depend on the operands of other
@@ -83,7 +83,7 @@ func (p *program) setReuseFields() []uint32 {
 		}
 		t.setCacheHints(m, again[i], read)
 		if i > 0 && (m.source[0].overlaps(moves[i-1].result) || m.source[1].overlaps(moves[i-1].result)) {
-			t.g.TileDMASrc.Src1DMAConfig |= task.FromPrevious // set if either source comes from the previous task
+			t.g.TileDMASrc.Src1DMAConfig = t.g.TileDMASrc.Src1DMAConfig.WithFromPrevious(true) // set if either source comes from the previous task
 		}
 		read.recordReads(m, i)
 	}
@@ -94,15 +94,15 @@ func (p *program) setReuseFields() []uint32 {
 // last is the DMA that last accessed the bytes that the result overwrites, or noDMA.
 func (t *step) recordScratchResult(i int, last dmaID) {
 	w := &t.g.TileDMADst.DstDMAConfig
-	*w |= scratchHint
+	*w = w.WithScratchHint(scratchHint)
 	if last == noDMA {
 		return
 	}
-	kind := regs.DstDMAConfig(overTileDMA)
+	kind := uint32(overTileDMA)
 	if last.isKernel() {
 		kind = overKernelDMA
 	}
-	*w |= kind | regs.DstDMAConfig(min(i-last.taskIndex()-1, overFarthest))<<overDistance
+	*w = w.WithOverKind(kind).WithOverDistance(uint32(min(i-last.taskIndex()-1, overFarthest)))
 }
 
 // setCacheHints sets the cache hints for the sources of the task: whether their bytes will be read
@@ -113,7 +113,7 @@ func (t *step) setCacheHints(m *access, again [2]bool, read lastAccesses) {
 	d := &t.g.TileDMASrc
 	for k, config := range [...]*regs.SrcDMAConfig{&d.Src1DMAConfig, &d.Src2DMAConfig} {
 		s := m.source[k]
-		hint, ends := regs.SrcDMAConfig(hintOnce), uint32(sourceStays)
+		hint, ends := hintOnce, uint32(sourceStays)
 		switch {
 		case !m.on[k]:
 			continue
@@ -128,7 +128,7 @@ func (t *step) setCacheHints(m *access, again [2]bool, read lastAccesses) {
 		case read.latestDMA(s) != noDMA:
 			hint = hintLast
 		}
-		*config = (*config&^hintMask | hint).WithDepMode(ends)
+		*config = config.WithCacheHint(hint.cache).WithCHReuse(hint.reuse).WithCHNoReuse(hint.noReuse).WithDepMode(ends)
 	}
 }
 

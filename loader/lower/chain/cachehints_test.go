@@ -42,30 +42,33 @@ func TestReuse(t *testing.T) {
 			if got, want := dmaConfigs(&got.steps[i]), dmaConfigs(w); got != want {
 				t.Errorf("%s: task %d: %#x, the compiler's %#x", e.name, i, got, want)
 			}
-			for k, config := range dmaConfigs(w) {
-				bars := [...]uint32{w.h.Bases.RBase0(), w.h.Bases.RBase1(), w.h.Bases.WBase()}
-				switch scratch := bars[k] == place.BarScratch; {
-				case k == 2 && w.g.DestinationOn():
-					count[fmt.Sprintf("destination in scratch %t over %t", scratch, config&overMask != 0)]++
-				case k < 2 && config>>16&3 != 0:
-					count[fmt.Sprintf("source in scratch %t hint %04x ends %t", scratch, config&hintMask, config>>16&3 == sourceEnds)]++
+			d, b := &w.g.TileDMASrc, w.h.Bases
+			for k, config := range [...]regs.SrcDMAConfig{d.Src1DMAConfig, d.Src2DMAConfig} {
+				if bar := [...]uint32{b.RBase0(), b.RBase1()}[k]; config.DepMode() != 0 {
+					count[fmt.Sprintf("source in scratch %t hint %x%x%x ends %t", bar == place.BarScratch,
+						config.CHNoReuse(), config.CHReuse(), config.CacheHint(), config.DepMode() == sourceEnds)]++
 				}
 			}
-			count["from the task before"] += int(w.g.TileDMASrc.Src1DMAConfig >> 18 & 1)
+			if config := w.g.TileDMADst.DstDMAConfig; w.g.DestinationOn() {
+				count[fmt.Sprintf("destination in scratch %t over %t", b.WBase() == place.BarScratch, config.OverKind() != 0 || config.OverDistance() != 0)]++
+			}
+			if d.Src1DMAConfig.FromPrevious() {
+				count["from the task before"]++
+			}
 		}
 	}
 	want := map[string]int{
-		"source in scratch false hint 3880 ends false": 163,
-		"source in scratch false hint bb80 ends false": 6,
-		"source in scratch false hint 3b00 ends false": 6,
-		"source in scratch true hint bb80 ends false":  1,
-		"source in scratch true hint 3900 ends true":   9,
-		"source in scratch true hint 3880 ends false":  1, // both sources of one task
-		"source in scratch true hint 3b00 ends false":  1,
-		"from the task before":                         24,
-		"destination in scratch false over false":      156,
-		"destination in scratch true over false":       9,
-		"destination in scratch true over true":        2,
+		"source in scratch false hint 388 ends false": 163,
+		"source in scratch false hint bb8 ends false": 6,
+		"source in scratch false hint 3b0 ends false": 6,
+		"source in scratch true hint bb8 ends false":  1,
+		"source in scratch true hint 390 ends true":   9,
+		"source in scratch true hint 388 ends false":  1, // both sources of one task
+		"source in scratch true hint 3b0 ends false":  1,
+		"from the task before":                        24,
+		"destination in scratch false over false":     156,
+		"destination in scratch true over false":      9,
+		"destination in scratch true over true":       2,
 	}
 	if diff := cmp.Diff(want, count); diff != "" {
 		t.Errorf("words of the real texts (-want +got):\n%s", diff)
@@ -343,11 +346,12 @@ func clearReuse(t *step) {
 	d := &t.g.TileDMASrc
 	for _, s := range [...]*regs.SrcDMAConfig{&d.Src1DMAConfig, &d.Src2DMAConfig} {
 		if s.DepMode() != 0 {
-			*s = (*s&^hintMask | hintOnce).WithDepMode(sourceStays)
+			*s = s.WithCacheHint(hintOnce.cache).WithCHReuse(hintOnce.reuse).WithCHNoReuse(hintOnce.noReuse).WithDepMode(sourceStays)
 		}
 	}
-	d.Src1DMAConfig &^= task.FromPrevious
-	t.g.TileDMADst.DstDMAConfig &^= scratchHint | overMask
+	d.Src1DMAConfig = d.Src1DMAConfig.WithFromPrevious(false)
+	w := &t.g.TileDMADst.DstDMAConfig
+	*w = w.WithScratchHint(0).WithOverKind(0).WithOverDistance(0)
 }
 
 // dmaConfigs returns the DMA configurations of a task.

@@ -2,11 +2,8 @@ package task
 
 import "anesim/hw/regs"
 
-// Words with bits that have no known name. Their values are those of the compiler's programs.
+// Words of unknown meaning. Their values are those of the compiler's programs.
 const (
-	cfgBase       = 1       // Common.Cfg of every task
-	macCfgBase    = 1 << 20 // MACCfg of every task
-	commonWord8   = 0x2041
 	sourceWord16  = 0x100
 	laneTailFirst = 0x80 // words 50-53 of KernelDMASrc
 	laneTailLast  = 0x40 // words 58-61, in programs of compilers since 2023
@@ -24,8 +21,9 @@ func blankRegisters() (g regs.Groups) {
 		k.CoeffTail[i], k.CoeffTail[8+i] = laneTailFirst, laneTailLast
 	}
 	c := &g.Common
-	c.Cfg = cfgBase
-	c.InDepth, c.OutDepth, c.Reserved08 = 1, 1, commonWord8
+	c.Cfg = c.Cfg.WithBase(true)
+	c.InDepth, c.OutDepth = c.InDepth.WithDin(1), c.OutDepth.WithDout(1)
+	c.Reserved08 = c.Reserved08.WithKd(1).WithSz(1).WithOz(1)
 	c.ChCfg = c.ChCfg.WithInFmt(regs.FormatFP16).WithOutFmt(regs.FormatFP16)
 	c.ConvCfg = c.ConvCfg.WithKw(1).WithKh(1).WithSx(1).WithSy(1).WithOx(1).WithOy(1)
 	c.GroupConvCfg = c.GroupConvCfg.WithNumGroups(1).WithUnicastCin(1)
@@ -41,6 +39,6 @@ func blankRegisters() (g regs.Groups) {
 	d.DstFmt = d.DstFmt.WithInterleave(1)
 
 	g.NE.KernelCfg = g.NE.KernelCfg.WithPalBits(8)
-	g.NE.MACCfg = macCfgBase
+	g.NE.MACCfg = g.NE.MACCfg.WithB20(true)
 	return g
 }

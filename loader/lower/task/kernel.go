@@ -15,7 +15,7 @@ func (t *registers) PlaneWidth(taps int) int { return lanes.Most(&t.g, taps) }
 // offsets relative to it. Engines without a lane load nothing.
 func (t *Task) SetKernel(base int, lanes []coeff.Lane) {
 	d := &t.g.KernelDMASrc
-	d.Reserved00 = kernelWord
+	d.Reserved00 = regs.KernelMaster(0).WithMasterEnable(true)
 	for i := range d.CoeffBfrSize {
 		t.setDMAWord(&d.CoeffBfrSize[i], 64)
 	}
@@ -67,7 +67,8 @@ func (t *Task) SetCoding(c coeff.Coding) {
 	n := &t.g.NE
 	switch c {
 	case coeff.ZeroSkipping, coeff.Masked:
-		t.g.KernelDMASrc.Reserved00 |= sparseWord
+		k := &t.g.KernelDMASrc
+		k.Reserved00 = k.Reserved00.WithSparseFmt(true)
 		n.KernelCfg = n.KernelCfg.WithSparse(true)
 	case coeff.Palette4:
 		n.KernelCfg = n.KernelCfg.WithPalEn(true).WithPalBits(4)

@@ -18,10 +18,16 @@ func IsLinked(tasks []*Task, i int) bool {
 	if b.NE.MACCfg.OpMode() == regs.MultiplyAccumulate && b.Common.Cfg.SmallSourceMode() && !t.Planar() {
 		return false // matmuls over blocks wait for the whole tile (seen in 2 of 2 tasks)
 	}
-	return uint32(a.Common.OutDim) == uint32(b.Common.InDim) && uint32(a.Common.Cout) == uint32(b.Common.Cin) &&
+	return fits(a, b) &&
 		a.GroupCount() == b.GroupCount() && a.ResultTransposed() == hasTransposedSource(b) && !t.DescribesSource && !b.Source2On() &&
 		a.L2.ResultBase == b.L2.Src1Base && a.L2.ResultChannelStride == b.L2.Src1ChannelStride &&
 		a.L2.ResultRowStride == b.L2.Src1RowStride && a.L2.ResultDepthStride == b.L2.Src1DepthStride
+}
+
+// fits reports whether the source of b has the rows, columns and channels of the result of a.
+func fits(a, b *regs.Groups) bool {
+	out, in := a.Common.OutDim, b.Common.InDim
+	return out.Wout() == in.Win() && out.Hout() == in.Hin() && a.Common.Cout.Cout() == b.Common.Cin.Cin()
 }
 
 // hasTransposedSource reports whether a planar task reads its first source with channels and

@@ -67,7 +67,7 @@ func (t *Task) WriteInterleaved(m place.Memory, base, interleave int) {
 func (t *Task) MarkSourceDescribed(m place.Memory) {
 	t.setSource1Strides(m)
 	t.DescribesSource = true
-	t.g.TileDMASrc.Src1DMAConfig |= FromPrevious
+	t.g.TileDMASrc.Src1DMAConfig = t.g.TileDMASrc.Src1DMAConfig.WithFromPrevious(true)
 	t.h.Bases = t.h.Bases.WithRBase0(m.Bar).WithRBE0(true)
 	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAFmt(1)
 }

@@ -43,7 +43,7 @@ func (t *Task) ReplaceSource2(layout place.Layout, tile *Tile) {
 	t.h.Bases = t.h.Bases.WithRBase1(0).WithRBE1(false)
 	t.h.Control = t.h.Control.WithSrcLoc(t.LoadsFirst())
 	l := &t.g.L2
-	l.SourceCfg &^= twoSourceBit
+	l.SourceCfg = l.SourceCfg.WithSrc2InMemory(false)
 	t.setLayout(layout, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, &l.Src2GroupStride)
 	t.Second = tile
 	t.SetSourceFlags()
@@ -54,22 +54,18 @@ func (t *Task) ReplaceSource2(layout place.Layout, tile *Tile) {
 // nothing. The flags are 0x33 for both sources, 0x32 for the second, and 0x31 for the first or
 // none.
 func (t *Task) SetSourceFlags() {
-	if !t.Planar() || t.g.Common.ChCfg&twoSourceChCfg == 0 {
+	if !t.Planar() || t.g.Common.ChCfg.Src2Fmt() != regs.FormatFP16 {
 		return
 	}
 	c := &t.g.Common.Cfg
-	*c &^= bothInMemory | 1
+	*c = c.WithSrc2InMemory(t.g.Source2On()).WithBase(t.LoadsFirst() || !t.g.Source2On())
 	switch {
 	case !t.g.Source2On():
-		*c |= 1
 		if !t.LoadsFirst() {
 			blank := blankRegisters().TileDMASrc
 			t.g.TileDMASrc.Src1DMAConfig, t.g.TileDMASrc.Src1Fmt = blank.Src1DMAConfig, blank.Src1Fmt
 		}
-	case t.LoadsFirst():
-		*c |= bothInMemory | 1
-	default:
-		*c |= bothInMemory
+	case !t.LoadsFirst():
 		d := &t.g.TileDMASrc
 		d.Src1DMAConfig, d.Src1Fmt = d.Src1DMAConfig.WithEn(true), d.Src1Fmt.WithFmtMode(1) // set if any source is in memory (seen in 346 of 346 tasks)
 	}

@@ -58,5 +58,5 @@ func ShareRing(t, next *Task, base int) {
 func CanShareRing(t, next *Task) bool {
 	return t.Planar() != next.Planar() && t.LoadsFirst() && !t.g.Source2On() &&
 		!next.g.Source2On() && next.Second == nil &&
-		t.g.Common.OutDim == regs.OutDim(next.g.Common.InDim) && uint32(t.g.Common.Cout) == uint32(next.g.Common.Cin)
+		fits(&t.g, &next.g)
 }

@@ -83,17 +83,11 @@ const (
 	MaxInterleave = 8 // rows of weights that an engine interleaves; the field has four bits
 )
 
-// Words with bits that have no known name. Their values are those of the compiler's programs.
+// Values of fields.
 const (
-	twoSourceBit   = 1 << 24 // L2.SourceCfg of a task with a second source in memory
-	twoSourceChCfg = 1 << 3  // ChCfg of a planar task with two sources: 0x2a (seen in 18 of 18 tasks)
-	bothInMemory   = 1 << 1  // Common.Cfg of a task with two sources in memory: 0x33 (seen in 8 of 8 tasks)
-	kernelWord     = 0x40    // word 0 of KernelDMASrc of a task with weights
-	sparseWord     = 0x20    // the same with zero-skipping weights (seen in 3 of 3 tasks)
-	FromPrevious   = 1 << 18 // Src1DMAConfig of a source that the previous task wrote or described
-	KeptTile       = 1       // L2.SourceCfg type of a source that later tasks read (seen in 22 of 22 tasks)
-	HalfOne        = 0x3c00
-	singleOne      = 0x3f800000
+	KeptTile  = 1 // L2.SourceCfg type of a source that later tasks read (seen in 22 of 22 tasks)
+	HalfOne   = 0x3c00
+	singleOne = 0x3f800000
 )
 
 // New returns a task that does nothing. Its DMA and engines are disabled, and all other registers
@@ -170,7 +164,7 @@ func newPlanarTask(form regs.PlanarForm, in, out regs.Shape) *Task {
 	c.PlanarPatch = c.PlanarPatch.WithLog2W(w).WithLog2H(h)
 	switch form {
 	case regs.FormTwoSources, regs.FormBiasScale, regs.FormTwoReduced:
-		c.ChCfg |= twoSourceChCfg
+		c.ChCfg = c.ChCfg.WithSrc2Fmt(regs.FormatFP16)
 	}
 	p.BiasScale = p.BiasScale.WithScale(HalfOne)
 	p.PreScale = p.PreScale.WithScale(HalfOne)
@@ -262,9 +256,9 @@ func (t *Task) LoadSource2(m place.Memory, layout place.Layout) {
 	t.h.Bases = t.h.Bases.WithRBase1(m.Bar).WithRBE1(true)
 	t.h.Control = t.h.Control.WithSrcLoc(true) // set if any source is in memory (seen in 346 of 346 tasks)
 	l := &t.g.L2
-	l.SourceCfg |= twoSourceBit
+	l.SourceCfg = l.SourceCfg.WithSrc2InMemory(true)
 	t.setLayout(layout, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, &l.Src2GroupStride)
-	t.g.Common.Cfg |= bothInMemory
+	t.g.Common.Cfg = t.g.Common.Cfg.WithSrc2InMemory(true)
 }
 
 // ReadTile makes the task read its first source from a tile in L2 that an earlier task loaded or

@@ -110,6 +110,7 @@ func generateGroup(b block, g Group, uses map[string]int, seen map[string]bool) 
 			description = "the value of a register such as " + b.name + "." + r.Name
 		}
 		writeWordType(&w, t, description, r.Fields)
+		writeUnnamed(&w, t, r.Fields)
 	}
 	return w.Bytes()
 }
@@ -165,6 +166,16 @@ func writeWordType(w *bytes.Buffer, t, description string, fields []Field) {
 	}
 }
 
+// writeUnnamed writes the method that leaves the bits outside all fields to w.
+func writeUnnamed(w *bytes.Buffer, t string, fields []Field) {
+	var named uint32
+	for _, f := range fields {
+		named |= (1<<f.Width - 1) << f.Low
+	}
+	w.WriteString(formatComment("Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not known."))
+	fmt.Fprintf(w, "func (w %s) Unnamed() %s { return w &^ %#x }\n\n", t, t, named)
+}
+
 // writeFieldMethods writes the getter and the setter of a field to w.
 func writeFieldMethods(w *bytes.Buffer, t string, f Field) {
 	name := strings.ToUpper(f.Name[:1]) + f.Name[1:] // the table keeps the spelling of the documents, such as b26
@@ -213,7 +224,11 @@ func formatGetterDoc(name string, f Field) string {
 	if f.Note != "" {
 		doc += ": " + f.Note
 	}
-	return doc + ". The field " + sources[f.Evidence] + "."
+	doc += ". The field " + sources[f.Evidence]
+	if f.Unlisted {
+		doc += ". Listings print its bits as a number"
+	}
+	return doc + "."
 }
 
 // formatSetterDoc returns the doc comment of the method of word type t that sets a field. It
@@ -272,7 +287,7 @@ func generateTable(groups []Group) []byte {
 				}
 				fmt.Fprintf(&w, "{%q, %q, %q, %d, []Field{", g.ID, name, reg, r.Word+i)
 				for _, f := range r.Fields {
-					if f.Name != "-" {
+					if f.Name != "-" && !f.Unlisted {
 						fmt.Fprintf(&w, "{%q, %d, %d, %q, %q, %q},", f.Name, f.Low, f.Width, f.Type, f.Evidence, f.Note)
 					}
 				}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,11 +48,27 @@ func TestTableErrors(t *testing.T) {
 		{"word", "G1\tx\tInDim\tWin\t0\t15\tuint\tbytes\t-", "invalid syntax"},
 		{"bits", "G1\t0\tInDim\tWin\t20\t15\tuint\tbytes\t-", "are not inside a 32-bit word"},
 		{"evidence", "G1\t0\tInDim\tWin\t0\t15\tuint\trumour\t-", "evidence"},
+		{"overlap of unlisted fields", "G1\t0\tInDim\t(A)\t0\t4\tuint\tbytes\t-\nG1\t0\tInDim\t(B)\t3\t1\tuint\tbytes\t-", "overlaps"},
 		{"overlap", "G1\t0\tInDim\tWin\t0\t15\tuint\tbytes\t-\nG1\t0\tInDim\tHin\t14\t15\tuint\tbytes\t-", "overlaps"},
 	} {
 		_, err := Generate([]byte(tc.line))
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want one with %q", tc.name, err, tc.want)
 		}
+	}
+}
+
+// An unlisted field has methods, may cover listed bits, and is not in the table that listings use.
+func TestUnlistedField(t *testing.T) {
+	const line = "G1\t0\tInDim\t%s\t%d\t2\tuint\tbytes\t-\n"
+	files, err := Generate(fmt.Appendf(nil, line+line, "Known", 0, "(Ours)", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if methods := string(files["common_gen.go"]); !strings.Contains(methods, ") Ours() uint32") || !strings.Contains(methods, ") WithOurs(v uint32)") {
+		t.Errorf("no methods for an unlisted field:\n%s", methods)
+	}
+	if table := string(files["table_gen.go"]); !strings.Contains(table, "Known") || strings.Contains(table, "Ours") {
+		t.Errorf("the table lists other fields than Known:\n%s", table)
 	}
 }

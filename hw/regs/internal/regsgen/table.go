@@ -16,6 +16,7 @@ type Field struct {
 	Type       string
 	Evidence   string
 	Note       string
+	Unlisted   bool // only code uses the name: the table for the dump lacks the field
 }
 
 // A Register is a word of a group, or an array of Count equal words.
@@ -37,7 +38,7 @@ type Group struct {
 var evidences = []string{"measured", "bytes", "decompiled", "fitted", "inferred", "assumed"}
 
 // parseTable parses the table. It returns an error with the line number if a line is malformed or
-// two fields of a word overlap.
+// two listed or two unlisted fields of a word overlap.
 func parseTable(text []byte) ([]Group, error) {
 	var groups []Group
 	sc := bufio.NewScanner(bytes.NewReader(text))
@@ -80,7 +81,8 @@ func addTableLine(groups *[]Group, col []string) error {
 	if note == "-" {
 		note = ""
 	}
-	f := Field{Name: col[3], Low: low, Width: width, Type: col[6], Evidence: col[7], Note: note}
+	f := Field{Name: strings.Trim(col[3], "()"), Low: low, Width: width, Type: col[6], Evidence: col[7], Note: note}
+	f.Unlisted = f.Name != col[3]
 
 	gi := slices.IndexFunc(*groups, func(g Group) bool { return g.ID == col[0] })
 	if gi < 0 {
@@ -99,7 +101,8 @@ func addTableLine(groups *[]Group, col []string) error {
 	if n := len(g.Registers); n > 0 && g.Registers[n-1].Word == word && g.Registers[n-1].Name == name {
 		r := &g.Registers[n-1]
 		for _, o := range r.Fields {
-			if f.Low < o.Low+o.Width && o.Low < f.Low+f.Width {
+			// A name of our own may cover bits that the documents name otherwise.
+			if f.Unlisted == o.Unlisted && f.Low < o.Low+o.Width && o.Low < f.Low+f.Width {
 				return fmt.Errorf("%s.%s.%s overlaps %s", g.ID, name, f.Name, o.Name)
 			}
 		}
