@@ -22,9 +22,9 @@ func eachCrew(b *testing.B, f func(b *testing.B, workers int)) {
 	}
 }
 
-// rate reports a metric of perIteration units per iteration as a rate per second.
+// rate reports perIteration MACs, elements or bytes per iteration in 10^9 a second.
 func rate(b *testing.B, perIteration float64, unit string) {
-	b.ReportMetric(perIteration*float64(b.N)/b.Elapsed().Seconds(), unit)
+	b.ReportMetric(perIteration*float64(b.N)/b.Elapsed().Seconds()/1e9, unit)
 }
 
 func benchmarkLayer(b *testing.B, l Layer) {
@@ -33,7 +33,7 @@ func benchmarkLayer(b *testing.B, l Layer) {
 		for b.Loop() {
 			w.Run(workers)
 		}
-		rate(b, float64(l.MACs()), "MAC/s")
+		rate(b, float64(l.MACs()), "GMAC/s")
 	})
 }
 
@@ -79,7 +79,7 @@ func BenchmarkElementwise(b *testing.B) {
 				for b.Loop() {
 					deal(workers, func(i, j int) { op.c.Apply(dst[i:j], x[i:j], y[i:j]) })
 				}
-				rate(b, rowElements, "elements/s")
+				rate(b, rowElements, "Gelem/s")
 			})
 		})
 	}
@@ -140,7 +140,7 @@ func BenchmarkFromMemory(b *testing.B) {
 			for b.Loop() {
 				k.run()
 			}
-			rate(b, k.moved*n, "moved-B/s")
+			rate(b, k.moved*n, "GB/s")
 		})
 	}
 }
@@ -170,7 +170,7 @@ func BenchmarkActivation(b *testing.B) {
 					for b.Loop() {
 						deal(workers, func(i, j int) { post.Apply(dst[i:j], acc[i:j]) })
 					}
-					rate(b, rowElements, "elements/s")
+					rate(b, rowElements, "Gelem/s")
 				})
 			})
 		}

@@ -33,7 +33,7 @@ func BenchmarkNetwork(b *testing.B) {
 					macs = networkValues(b, name, workers)
 					least = min(least, time.Since(at))
 				}
-				rate(b, float64(macs), "MAC/s")
+				rate(b, float64(macs), "GMAC/s")
 				b.ReportMetric(least.Seconds(), "least-s")
 				if used := processorTime() - cpu; used > 0 {
 					b.ReportMetric(used.Seconds()/float64(b.N), "cpu-s/op")

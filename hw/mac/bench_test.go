@@ -45,7 +45,7 @@ func BenchmarkReduce(b *testing.B) {
 					H13.reduceAtLevel(lv, acc, panel, size.lanes, taps, &Start{})
 				}
 				macs := float64(len(acc)*size.k) * float64(b.N)
-				b.ReportMetric(macs/b.Elapsed().Seconds(), "MAC/s")
+				b.ReportMetric(macs/b.Elapsed().Seconds()/1e9, "GMAC/s")
 			})
 		}
 	}
@@ -67,7 +67,7 @@ func BenchmarkReduceUnsigned(b *testing.B) {
 			for b.Loop() {
 				H13.reduceAtLevel(lv, acc, panel, lanes, taps, &Start{})
 			}
-			b.ReportMetric(float64(len(acc)*k)*float64(b.N)/b.Elapsed().Seconds(), "MAC/s")
+			b.ReportMetric(float64(len(acc)*k)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GMAC/s")
 		})
 	}
 }
@@ -91,7 +91,7 @@ func BenchmarkReduceSparse(b *testing.B) {
 				for b.Loop() {
 					H13.reduceAtLevel(lv, acc, panel, lanes, taps, &Start{})
 				}
-				b.ReportMetric(float64(len(acc)*k)*float64(b.N)/b.Elapsed().Seconds(), "MAC/s")
+				b.ReportMetric(float64(len(acc)*k)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GMAC/s")
 			})
 		}
 	}
@@ -112,7 +112,7 @@ func BenchmarkReduceLarge(b *testing.B) {
 				for b.Loop() {
 					H13.reduceAtLevel(lv, acc, panel, lanes, taps, &Start{})
 				}
-				b.ReportMetric(float64(len(acc)*k)*float64(b.N)/b.Elapsed().Seconds(), "MAC/s")
+				b.ReportMetric(float64(len(acc)*k)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GMAC/s")
 			})
 		}
 	}
@@ -129,13 +129,13 @@ func BenchmarkDot(b *testing.B) {
 	for b.Loop() {
 		Dot(x, w)
 	}
-	b.ReportMetric(k*float64(b.N)/b.Elapsed().Seconds(), "MAC/s")
+	b.ReportMetric(k*float64(b.N)/b.Elapsed().Seconds()/1e9, "GMAC/s")
 }
 
 const rowElements = 4096
 
 func elements(b *testing.B) {
-	b.ReportMetric(rowElements*float64(b.N)/b.Elapsed().Seconds(), "elements/s")
+	b.ReportMetric(rowElements*float64(b.N)/b.Elapsed().Seconds()/1e9, "Gelem/s")
 }
 
 func BenchmarkWiden(b *testing.B) {

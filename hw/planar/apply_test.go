@@ -403,7 +403,7 @@ func BenchmarkElementwise(b *testing.B) {
 			for b.Loop() {
 				f()
 			}
-			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "elements/s")
+			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "Gelem/s")
 		})
 	}
 	for op := Add; op <= SumSquare; op++ {

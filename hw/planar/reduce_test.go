@@ -269,7 +269,7 @@ func BenchmarkReduce(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			b.ReportMetric(float64(len(a.Data))*float64(b.N)/b.Elapsed().Seconds(), "elements/s")
+			b.ReportMetric(float64(len(a.Data))*float64(b.N)/b.Elapsed().Seconds()/1e9, "Gelem/s")
 		})
 	}
 }
