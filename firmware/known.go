@@ -15,7 +15,11 @@ func Known() *InitTable {
 		add("sneCtrl", 0x28+4*i, 0x8fff_c000, 0x8fff_c000, "decompiled", "table C.14: QoS and credit word of a set")
 	}
 	for tile := range Tiles {
-		add("ANE", tileEnableOffset(tile), 1, 1, "decompiled", "table C.14: tile clock and power enable")
+		evidence, source := "assumed", "table C.14: tile clock and power enable; its address is between two decompiled ones"
+		if tile == 0 || tile == Tiles-1 {
+			evidence, source = "decompiled", "table C.14: tile clock and power enable"
+		}
+		add("ANE", tileEnableOffset(tile), 1, 1, evidence, source)
 	}
 	add("ANE", 0x1_400c, 0xffff_ff00, 0x4010_1000, "decompiled", "table C.14: DMA descriptor base and configuration")
 	add("aneDpePpt", 0, 0xffff, 0x267e, "decompiled", "table C.14: peak-power base budget")
@@ -31,8 +35,10 @@ func Known() *InitTable {
 	}
 	add("aneDpeSys", 0x38, all, 0x3_2dcc, "decompiled", "table C.14: accumulation window")
 	add("aneDpePpt_soc_dpe_lee", 0, 0x1e, 0xc, "decompiled", "table C.14: control field")
+	// The documents give no offsets of these eight. The tunables of m1n1, Linux's loader, for this chip
+	// set words 0x24 to 0x1a0 of the block to other values, so that only 0x04 to 0x20 has room.
 	for i, v := range [...]uint32{10, 22, 39, 64, 89, 121, 164, 189} {
-		add("aneDpePpt_soc_dpe_lee", 0x18+4*uint32(i), 0x1ff, v, "assumed", "section C.4: leakage threshold; offset and mask as in aneDpeSys")
+		add("aneDpePpt_soc_dpe_lee", 4+4*uint32(i), 0x1ff, v, "assumed", "section C.4: leakage threshold; its offset is where other tables leave room, its mask as in aneDpeSys")
 	}
 	return t
 }

@@ -29,6 +29,17 @@ func Conflicts() []Conflict {
 		{"custom bars", "barriers", "table C.15", "values that relocations take", "chapter 23", "values: a bar gives a field an address, an identifier or an offset; run-time parameters have names"},
 		{"key of the program cache", "content, not the source's name: identical graphs hit", "chapter 5", "combined with the resolved source URL", "chapter 5, the next sentence", "both: an empty source leaves the content alone"},
 		{"time of a call", "stages that sum to 183.5 us", "table 2.3", "about 190 us; SendRequest 163 and 25", "chapter 2", "stages and floors are separate data"},
+		{"table 2.3 on a host", "190 us a call, 130 of them in the firmware", "table 2.3", "209.9 us, fitted to the same guide's rows", "the guide's session", "the split scaled to each host's floor; only macos-air is within 5%"},
+		{"commands under way", "one, measured by two threads that gain 4%", "chapter 2", "queues that preempt each other, which needs two", "chapter 2, decompiled", "one by default; in_flight of a load allows more"},
+		{"selector 2 of a repeated call", "163 us of every call in a loop", "chapter 2", "no selector on a warm execution", "chapter 5", "every request is a selector 2"},
+		{"how a call ends", "an interrupt; the message path is not used", "chapter 2", "a message to the request's wake port", "chapters 23 and 27", "an interrupt for each completion; the port says who is told"},
+		{"what rings the doorbell", "selector 2 alone", "chapter 27", "selector 4 of the direct path, inputs ready, runs the engine too", "chapter 27", "both"},
+		{"the pair 5, 21 of a request", "a class of service and a priority", "chapter 27", "21 is the default class, and 5 one of eight priorities", "the public header", "5 at +0x10 is the priority; the class at +0x14 is not used"},
+		{"subsystem of INFERENCE_CALL", "execution", "table C.15", "no fields, unlike every call of that channel", "table C.15", "refused; the execution channel points to the control channel"},
+		{"who opens the device", "the broker alone", "chapter 27", "an application sends selector 2 itself", "chapter 5", "the broker opens and lends a handle; the connection is the application's"},
+		{"addresses of the register groups", "0x4100, 0x4500 and 0x5100 for the planar engine, the L2 and its results", "chapter 23", "slot 0x1442 of the tile DMA's destination is byte 0x5108", "table 23.5", "the slots, and version 7 addresses for programs of the M1"},
+		{"stride of the tile enables", "regular, from 0xd014 to 0xfec4", "table C.14", "0x2eb0 is no multiple of 31", "the same two addresses", "0x300 an engine and 0x1b0 a half, one solution of several: 30 of the 32 are assumed"},
+		{"modes of the activation unit", "48, numbered as the register", "table C.6", "0 none, 1 ReLU, 2 a table", "real programs", "the bytes of programs"},
 	}
 }
 

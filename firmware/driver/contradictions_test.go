@@ -31,6 +31,17 @@ func TestConflicts(t *testing.T) {
 	find("engines in the open reply (+0x50)", "1", "0, 1")
 	find("relocation slots", "11", "7")
 	find("activation tokens", "33", "30")
+	find("table 2.3 on a host", "190", "209.9")
+	find("commands under way", "one", "preempt")
+	find("selector 2 of a repeated call", "163", "warm")
+	find("how a call ends", "interrupt", "wake port")
+	find("what rings the doorbell", "selector 2 alone", "selector 4")
+	find("the pair 5, 21 of a request", "class of service", "21 is the default class")
+	find("key of the program cache", "content", "URL")
+	find("custom bars", "barriers", "relocations")
+	find("subsystem of INFERENCE_CALL", "execution", "")
+	find("who opens the device", "broker", "application")
+	find("stride of the tile enables", "regular", "31")
 	for r, want := range map[driver.Return][2]string{
 		driver.Error: {"0xe0000001", "0xe00002bc"}, driver.Busy: {"0xe0000007", "0xe00002d5"},
 		driver.NotReady: {"0xe00002d0", "0xe00002d8"}, driver.Timeout: {"0xe0000404", "0xe00002d6"},
