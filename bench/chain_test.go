@@ -8,6 +8,7 @@ import (
 
 	"anesim/bench/measured"
 	"anesim/hw"
+	"anesim/hw/clock"
 )
 
 func count(c *Chain) (n int) {
@@ -167,10 +168,21 @@ func TestRowHost(t *testing.T) {
 		{"M1Max", "jw16 T6001 Linux (DRM ane.ko)", "linux", "m1max"},
 		{"M1", "community macOS15+", "none", "m1"},
 		{"M1Ultra", "community macOS15+", "macos-max", "m1max"},
+		{"M1", "m1-mbp", "macos-mbp", "m1"},
+		{"M1", "Linux T8103, cached maps", "linux-m1", "m1"},
+		// A part of a name is no name.
+		{"M1", "a guide to the GPU under Linux", "none", "m1"},
+		{"M1", "MacBookAir10,10", "none", "m1"},
 	} {
 		r := measured.Row{Chip: tt.chip, Machine: tt.machine}
 		if h, c := RowHost(&r), RowChip(&r).Name; h != tt.host || c != tt.model {
 			t.Errorf("%s, %s: %s on %s, want %s on %s", tt.chip, tt.machine, h, c, tt.host, tt.model)
+		}
+	}
+	// Under Linux the engine stays in a low state, whether or not the row says so.
+	for name, mhz := range map[string]clock.Hertz{"jw16 T6001 Linux (DRM ane.ko)": 300, "m1max": 0} {
+		if r := (measured.Row{Chip: "M1Max", Machine: name}); rowClock(&r) != mhz*1e6 {
+			t.Errorf("%s: clock %v, want %v MHz", name, rowClock(&r), mhz)
 		}
 	}
 	r := measured.Row{Chip: "M1Max", Machine: "guide", NoHost: true}

@@ -119,6 +119,7 @@ type Sample struct {
 	Chip    string
 	Host    string // preset
 	Session string
+	Clock   clock.Hertz // of the engine if it is below the chip's highest state, otherwise 0
 }
 
 // Samples returns a sample for each row that can be modelled, and an error for each other row. The
@@ -136,7 +137,7 @@ func Samples(rows []measured.Row) (samples []Sample, unmodelled []error) {
 			unmodelled = append(unmodelled, &UnmodelledError{r.ID, "missing latency and energy; want at least one nonzero value"})
 			continue
 		}
-		samples = append(samples, Sample{r, c, RowChip(r).Name, RowHost(r), RowSession(r)})
+		samples = append(samples, Sample{r, c, RowChip(r).Name, RowHost(r), RowSession(r), rowClock(r)})
 	}
 	return samples, unmodelled
 }
@@ -167,8 +168,8 @@ func (p *Presets) Estimate(s *Sample) Estimate {
 // chipOf returns the chip in p that s names, at the clock at which s was measured.
 func (p *Presets) chipOf(s *Sample) hw.Chip {
 	c := p.Chips[s.Chip]
-	if s.Row.Clock > 0 {
-		return c.AtClock(clock.Hertz(s.Row.Clock) * 1e6)
+	if s.Clock > 0 {
+		return c.AtClock(s.Clock)
 	}
 	return c
 }

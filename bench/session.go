@@ -1,11 +1,14 @@
 package bench
 
 import (
+	"cmp"
 	"path"
 	"strings"
 
 	"anesim/bench/measured"
 	"anesim/hw"
+	"anesim/hw/clock"
+	"anesim/hw/machine"
 )
 
 // RowChip returns the chip preset for row r. It returns the M1 if the row was measured on an M1. It
@@ -28,29 +31,53 @@ func RowHost(r *measured.Row) string {
 
 const noHost = "none"
 
+// hostsByName maps the names of machines, as sources publish them, to the host preset of their session. The
+// identifiers of the vendor come first, then the names that sources gave their machines.
+var hostsByName = map[string]string{
+	"MacBookAir10,1": "macos-air", "Macmini9,1": "macos-air", "iMac21,1": "macos-air", "iMac21,2": "macos-air",
+	"MacBook Air": "macos-air", "Mac mini": "macos-air", "iMac": "macos-air",
+	"MacBookPro17,1": "macos-mbp",
+	"MacBookPro18,1": "macos-max", "MacBookPro18,2": "macos-max", "MacBookPro18,3": "macos-max", "MacBookPro18,4": "macos-max",
+	"Mac13,1": "macos-max", "Mac13,2": "macos-max", "MacBookPro M1 Max (2021)": "macos-max",
+
+	"guide":                 "macos-guide",
+	"labelled M1, GPU 32 W": "macos-max-b", "labelled M1; GPU 32 W": "macos-max-b",
+	"Linux T6001": "linux", "jw16": "linux",
+	"Linux T8103": "linux-m1", "jwm1": "linux-m1",
+}
+
+// hostsByChip maps the chips of which all known machines have the same host preset. It serves rows whose
+// machine has no name in the table.
+var hostsByChip = map[string]string{"M1Pro": "macos-max", "M1Max": "macos-max", "M1Pro/Max": "macos-max", "M1Ultra": "macos-max"}
+
 // findHostPreset returns the name of the host preset for the machine of row r, or "none" if no
-// preset fits. It does so even if the measured time excludes the host.
+// preset fits. It does so even if the measured time excludes the host. The machine of a row is a name of
+// [machine.Machine] or begins with a name of the table; its software may follow after a space or comma.
 func findHostPreset(r *measured.Row) string {
-	m := r.Machine
-	switch {
-	case strings.Contains(m, "Linux") && r.Chip == "M1":
-		return "linux-m1"
-	case strings.Contains(m, "Linux"):
-		return "linux"
-	case strings.Contains(m, "guide"):
-		return "macos-guide"
-	case strings.Contains(m, "GPU"):
-		return "macos-max-b"
-	case strings.HasPrefix(m, "MacBookPro17"):
-		return "macos-mbp"
-	case strings.HasPrefix(m, "MacBookPro18"), strings.Contains(r.Chip, "Max"), strings.Contains(r.Chip, "Ultra"):
-		return "macos-max"
-	case strings.HasPrefix(m, "Mac") && r.Chip == "M1":
-		return "macos-air"
-	case strings.HasPrefix(m, "Mac"):
-		return "macos-max"
+	if m, err := machine.ByName(r.Machine); err == nil && !m.Scaled {
+		return m.Host.Name
 	}
-	return noHost
+	for name := r.Machine; name != ""; name = name[:max(0, strings.LastIndexAny(name, " ,"))] {
+		if h, ok := hostsByName[name]; ok {
+			return h
+		}
+	}
+	return cmp.Or(hostsByChip[strings.ReplaceAll(r.Chip, " ", "")], noHost)
+}
+
+// rowClock returns the clock of the engine for row r, or 0 if the engine is in its highest state. A row
+// that does not state it has the clock of its machine.
+func rowClock(r *measured.Row) clock.Hertz {
+	if r.Clock > 0 {
+		return clock.Hertz(r.Clock) * 1e6
+	}
+	highest := RowChip(r).Clock.Value
+	for _, m := range machine.Machines() {
+		if m.Host.Name == findHostPreset(r) && !m.Scaled && m.Chip.Clock.Value < highest {
+			return clock.Hertz(m.Chip.Clock.Value)
+		}
+	}
+	return 0
 }
 
 // RowSession returns the name of the session in which row r was measured. It is the name of the
