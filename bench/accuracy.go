@@ -21,6 +21,7 @@ type Accuracy struct {
 
 	Tiers, Ops []Group // latencies by tier and operation; tiers end with T0+T1 and all
 	Sessions   []Group // latencies by session
+	Sizes      []Group // latencies by the measured length of the call, shortest first
 	Energy     []Group // energies by operation; the last two groups are the main operations and all
 	// States summarizes rows whose source gives both the shortest call and the mean of calls
 	// in a loop. Cold rows, whose shortest call took longer than that mean, and warm rows are
@@ -47,7 +48,7 @@ func Compare(rows []measured.Row, p Presets) (*Accuracy, error) {
 
 func (a *Accuracy) summarize(p *Presets) error {
 	tiers, ops, energy, states := make(groups), make(groups), make(groups), make(groups)
-	roof, columns, vendor, sessions := make(groups), make(groups), make(groups), make(groups)
+	roof, columns, vendor, sessions, sizes := make(groups), make(groups), make(groups), make(groups), make(groups)
 	for i := range a.Rows {
 		r := &a.Rows[i]
 		row := r.Sample.Row
@@ -56,6 +57,7 @@ func (a *Accuracy) summarize(p *Presets) error {
 			tiers.addPair(r.Time, names...)
 			ops.addPair(r.Time, row.Op)
 			sessions.addPair(r.Time, r.Sample.Session)
+			sizes.addPair(r.Time, sizeClass(row))
 			states.addToStateGroups(r)
 			chip := p.chipOf(r.Sample)
 			roof.addPair(Pair{r.Sample.rooflineTime(&chip), r.Time.Reference}, names...)
@@ -78,6 +80,7 @@ func (a *Accuracy) summarize(p *Presets) error {
 		{&a.Tiers, tiers, tierOrder}, {&a.Ops, ops, nil},
 		{&a.Energy, energy, []string{"matmul+conv+decode", "all"}},
 		{&a.Sessions, sessions, nil},
+		{&a.Sizes, sizes, sizeClasses[:]},
 		{&a.States, states, nil},
 		{&a.Roofline, roof, tierOrder}, {&a.Columns, columns, tierOrder}, {&a.Vendor, vendor, tierOrder},
 	} {
@@ -102,12 +105,25 @@ func (g groups) addToStateGroups(r *Residual) {
 	}
 	switch {
 	case row.Cold():
-		g.addPair(r.Time, "cold, by least call")
-		g.addPair(speed, "cold, by sustained mean")
+		g.addPair(r.Time, "cold, least call")
+		g.addPair(speed, "cold, sustained")
 	case row.Sustained > 0:
-		g.addPair(r.Time, "warm, by least call")
-		g.addPair(Pair{r.Time.Model, row.Sustained * 1e3}, "warm, by sustained mean")
+		g.addPair(r.Time, "warm, least call")
+		g.addPair(Pair{r.Time.Model, row.Sustained * 1e3}, "warm, sustained")
 	}
+}
+
+// sizeClasses are the classes of calls by their measured length, shortest first.
+var sizeClasses = [...]string{"below 0.5 ms", "0.5 to 2 ms", "2 to 10 ms", "10 ms or longer"}
+
+// sizeClass returns the class of row r in [sizeClasses].
+func sizeClass(r *measured.Row) string {
+	for i, ms := range [...]float64{0.5, 2, 10} {
+		if r.Latency < 1e3*ms {
+			return sizeClasses[i]
+		}
+	}
+	return sizeClasses[len(sizeClasses)-1]
 }
 
 // listTierGroups returns the names of the groups to which a row of the given tier belongs. A row of

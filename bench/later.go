@@ -189,7 +189,6 @@ func laterBounds(list []LaterResidual, except string) (low, high float64) {
 type LaterSummary struct {
 	Machine string
 	Summary
-	Bias   float64  // median of the errors with their signs
 	Holds  Coverage // rows within intervals from other machines
 	Within int      // rows with an error of at most 25 %
 }
@@ -206,14 +205,13 @@ func SummarizeLater(list []LaterResidual) ([]LaterSummary, error) {
 	for _, name := range append(names, "all") {
 		s := LaterSummary{Machine: name}
 		var pairs []Pair
-		var errs []float64
 		for i := range list {
 			x := &list[i]
 			if name != "all" && x.Machine != name {
 				continue
 			}
 			e := x.NewMachine.Error()
-			pairs, errs = append(pairs, x.NewMachine), append(errs, e)
+			pairs = append(pairs, x.NewMachine)
 			s.Holds.countMeasurement(x.Holds())
 			if -0.25 <= e && e <= 0.25 {
 				s.Within++
@@ -223,8 +221,6 @@ func SummarizeLater(list []LaterResidual) ([]LaterSummary, error) {
 		if s.Summary, err = Summarize(pairs); err != nil {
 			return nil, err
 		}
-		slices.Sort(errs)
-		s.Bias = errs[len(errs)/2]
 		out = append(out, s)
 	}
 	return out, nil

@@ -222,9 +222,8 @@ func fitFloor(list []NetworkResidual, keep func(*NetworkRow) bool) clock.Nanosec
 type NetworkSummary struct {
 	Protocol string // rows to which the time of a call was fitted
 	Summary
-	Bias               float64 // median of the errors with their signs
-	Within10, Within15 int     // networks with an error of at most 10 and 15 percent
-	Worst              string  // the network with the largest error
+	Within10, Within15 int    // networks with an error of at most 10 and 15 percent
+	Worst              string // the network with the largest error
 	WorstError         float64
 	// Low and High are the bounds, as factors of the estimate, between which [hw.IntervalWords]
 	// published times are.
@@ -245,7 +244,7 @@ func SummarizeNetworks(list []NetworkResidual) ([]NetworkSummary, error) {
 	} {
 		s := NetworkSummary{Protocol: protocol.name}
 		var pairs []Pair
-		var errs, ratios []float64
+		var ratios []float64
 		for i := range list {
 			n := &list[i]
 			if n.Row.Host != phoneHost {
@@ -253,7 +252,7 @@ func SummarizeNetworks(list []NetworkResidual) ([]NetworkSummary, error) {
 			}
 			p := protocol.pair(n)
 			e := p.Error()
-			pairs, errs, ratios = append(pairs, p), append(errs, e), append(ratios, p.Reference/p.Model)
+			pairs, ratios = append(pairs, p), append(ratios, p.Reference/p.Model)
 			if math.Abs(e) <= 0.10 {
 				s.Within10++
 			}
@@ -272,8 +271,6 @@ func SummarizeNetworks(list []NetworkResidual) ([]NetworkSummary, error) {
 		if s.N < 2 {
 			continue
 		}
-		slices.Sort(errs)
-		s.Bias = quantile(0.5, errs)
 		s.Low, s.High = quantileBounds(ratios)
 		out = append(out, s)
 	}

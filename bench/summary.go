@@ -17,10 +17,11 @@ func (p Pair) Error() float64 { return (p.Model - p.Reference) / p.Reference }
 // engines call it good accuracy.
 const Near = 0.17
 
-// A Summary holds statistics of the magnitudes of relative errors.
+// A Summary holds statistics of relative errors. All but Bias are of their magnitudes.
 type Summary struct {
 	N      int
 	Median float64
+	Bias   float64 // median of the errors with their signs
 	P90    float64 // 90th percentile
 	Near   float64 // fraction of pairs with an error of at most Near
 }
@@ -44,9 +45,10 @@ func Summarize(pairs []Pair) (Summary, error) {
 	if len(pairs) == 0 {
 		return Summary{}, nil
 	}
-	errs, near := make([]float64, len(pairs)), 0
+	errs, signed, near := make([]float64, len(pairs)), make([]float64, len(pairs)), 0
 	for i, p := range pairs {
-		e := math.Abs(p.Error())
+		signed[i] = p.Error()
+		e := math.Abs(signed[i])
 		if !(p.Reference > 0) || math.IsInf(p.Reference, 0) || math.IsNaN(e) || math.IsInf(e, 0) {
 			return Summary{}, &PairError{i, p}
 		}
@@ -56,9 +58,11 @@ func Summarize(pairs []Pair) (Summary, error) {
 		errs[i] = e
 	}
 	slices.Sort(errs)
+	slices.Sort(signed)
 	return Summary{
 		N:      len(errs),
 		Median: quantile(0.5, errs),
+		Bias:   quantile(0.5, signed),
 		P90:    quantile(0.9, errs),
 		Near:   float64(near) / float64(len(errs)),
 	}, nil
@@ -77,9 +81,9 @@ func quantile(p float64, sorted []float64) float64 {
 	return float64(sorted[i]*(1-part)) + float64(sorted[i+1]*part)
 }
 
-// String returns the statistics on one line, such as "n 120, median 4.1%, p90 17.0%, within 17%:
-// 90%".
+// String returns the statistics on one line, such as "n 120, median 4.1%, bias -0.5%, p90 17.0%, within
+// 17%: 90%".
 func (s Summary) String() string {
-	return fmt.Sprintf("n %d, median %.1f%%, p90 %.1f%%, within %.0f%%: %.0f%%",
-		s.N, 100*s.Median, 100*s.P90, 100*Near, 100*s.Near)
+	return fmt.Sprintf("n %d, median %.1f%%, bias %+.1f%%, p90 %.1f%%, within %.0f%%: %.0f%%",
+		s.N, 100*s.Median, 100*s.Bias, 100*s.P90, 100*Near, 100*s.Near)
 }

@@ -12,7 +12,7 @@ import (
 func ExampleSummarize() {
 	s, err := Summarize([]Pair{{110, 100}, {95, 100}, {200, 100}, {30, 40}})
 	fmt.Println(s, err)
-	// Output: n 4, median 17.5%, p90 77.5%, within 17%: 50% <nil>
+	// Output: n 4, median 17.5%, bias +2.5%, p90 77.5%, within 17%: 50% <nil>
 }
 
 func TestSummarize(t *testing.T) {
@@ -22,12 +22,12 @@ func TestSummarize(t *testing.T) {
 		want  Summary
 	}{
 		{"none", nil, Summary{}},
-		{"one", []Pair{{3, 2}}, Summary{1, 0.5, 0.5, 0}},
-		{"two", []Pair{{1, 1}, {1, 2}}, Summary{2, 0.25, 0.45, 0.5}},
-		{"three", []Pair{{2, 1}, {1, 1}, {3, 2}}, Summary{3, 0.5, 0.9, 1. / 3}},
-		{"the edge counts", []Pair{{117, 100}, {83, 100}}, Summary{2, 0.17, 0.17, 1}},
-		{"nothing modelled", []Pair{{0, 5}}, Summary{1, 1, 1, 0}},
-		{"eleven", ramp(10), Summary{11, 0.5, 0.9, 2. / 11}},
+		{"one", []Pair{{3, 2}}, Summary{1, 0.5, 0.5, 0.5, 0}},
+		{"two", []Pair{{1, 1}, {1, 2}}, Summary{2, 0.25, -0.25, 0.45, 0.5}},
+		{"three", []Pair{{2, 1}, {1, 1}, {3, 2}}, Summary{3, 0.5, 0.5, 0.9, 1. / 3}},
+		{"the edge counts", []Pair{{117, 100}, {83, 100}}, Summary{2, 0.17, 0, 0.17, 1}},
+		{"nothing modelled", []Pair{{0, 5}}, Summary{1, 1, -1, 1, 0}},
+		{"eleven", ramp(10), Summary{11, 0.5, 0.5, 0.9, 2. / 11}},
 	} {
 		got, err := Summarize(tt.pairs)
 		if err != nil {

@@ -42,9 +42,9 @@ func TestVendorComparison(t *testing.T) {
 			{"p", 0, hw.Conv, 3, 1, 2},
 			{"p", 2, hw.Conv, 16, 1, 10},
 		},
-		All:   Summary{2, 0.55, 0.59, 0},
-		Work:  Summary{2, 0.25, 0.45, 0.5},
-		Long:  Summary{1, 0.5, 0.5, 0},
+		All:   Summary{2, 0.55, 0.55, 0.59, 0},
+		Work:  Summary{2, 0.25, 0.25, 0.45, 0.5},
+		Long:  Summary{1, 0.5, 0.5, 0.5, 0},
 		Below: 1,
 	}
 	near := cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 1e-9 })

@@ -116,6 +116,7 @@ func newFigures(t *testing.T, root string) *figures {
 func (f *figures) list() []figure {
 	tiers := func(a *bench.Accuracy) []bench.Group { return a.Tiers }
 	energy := func(a *bench.Accuracy) []bench.Group { return a.Energy }
+	sizes := func(a *bench.Accuracy) []bench.Group { return a.Sizes }
 	id, chains := f.identity, f.chains
 	list := []figure{
 		{"docs/accuracy.md", "| lowering |", fmt.Sprintf("| lowering | %s of the %s texts of real programs and %s of the %s further single layers are byte-identical (`loader/lower/testdata/identity.md`). %s of the %s layer chains have the compiler's number of tasks, constant sizes and scratch sizes (`chains.md` next to it) |",
@@ -125,6 +126,10 @@ func (f *figures) list() []figure {
 		f.row("latency, engine-dominated", tiers, "T0"),
 		f.row("latency, engine-dominated and mixed", tiers, "T0+T1"),
 		f.row("latency, all with a shape", tiers, "all"),
+		f.row("calls below 0.5 ms", sizes, "below 0.5 ms"),
+		f.row("calls of 0.5 to 2 ms", sizes, "0.5 to 2 ms"),
+		f.row("calls of 2 to 10 ms", sizes, "2 to 10 ms"),
+		f.row("calls of 10 ms or longer", sizes, "10 ms or longer"),
 		f.row("energy of matmul, conv, LLM decoding", energy, "matmul+conv+decode"),
 		f.row("energy, all", energy, "all"),
 		f.advice(),
@@ -146,20 +151,20 @@ func (f *figures) readmePrograms() figure {
 func (f *figures) readmeLatency() figure {
 	all := f.summaries(func(a *bench.Accuracy) []bench.Group { return a.Tiers }, "all")
 	engine := f.summaries(func(a *bench.Accuracy) []bench.Group { return a.Tiers }, "T0")
-	return figure{"README.md", "| time of a call |", fmt.Sprintf("| time of a call | %d published calls on M1 machines | unseen %.1f%% (%.1f%% of the %d that the engine dominates); the %s intervals held %s |",
-		all[2].N, 100*all[2].Median, 100*engine[2].Median, engine[2].N, hw.IntervalPercent, f.held(bench.BySession, "all"))}
+	return figure{"README.md", "| time of a call |", fmt.Sprintf("| time of a call | %d published calls on M1 machines | unseen %s; of the %d that the engine dominates %s; the %s intervals held %s |",
+		all[2].N, withBias(all[2]), engine[2].N, withBias(engine[2]), hw.IntervalPercent, f.held(bench.BySession, "all"))}
 }
 
 // readmeEnergy returns the README's row on the energy of calls.
 func (f *figures) readmeEnergy() figure {
 	all := f.summaries(func(a *bench.Accuracy) []bench.Group { return a.Energy }, "all")
-	return figure{"README.md", "| energy of a call |", fmt.Sprintf("| energy of a call | %d published calls | unseen %.1f%% |", all[2].N, 100*all[2].Median)}
+	return figure{"README.md", "| energy of a call |", fmt.Sprintf("| energy of a call | %d published calls | unseen %s |", all[2].N, withBias(all[2]))}
 }
 
 // readmeNetworks returns the README's row on whole networks.
 func (f *figures) readmeNetworks() figure {
 	family := &f.phones[len(f.phones)-1]
-	return figure{"README.md", "| time of a network |", fmt.Sprintf("| time of a network | %d published networks on phones with an A14 | unseen %.1f%%, %d within 15%% |", family.N, 100*family.Median, family.Within15)}
+	return figure{"README.md", "| time of a network |", fmt.Sprintf("| time of a network | %d published networks on phones with an A14 | unseen %s, %d within 15%% |", family.N, withBias(family.Summary), family.Within15)}
 }
 
 // row returns a row of the table in the page on accuracy for the named group.
@@ -178,17 +183,24 @@ func (f *figures) summaries(groups func(*bench.Accuracy) []bench.Group, name str
 	return s
 }
 
-func cell(s bench.Summary) string { return fmt.Sprintf("%.1f%%, %.0f%%", 100*s.Median, 100*s.P90) }
+func cell(s bench.Summary) string {
+	return fmt.Sprintf("%s, %.0f%%", withBias(s), 100*s.P90)
+}
+
+// withBias returns the median of the errors and, in parentheses, their bias.
+func withBias(s bench.Summary) string {
+	return fmt.Sprintf("%.1f%% (%+.1f%%)", 100*s.Median, 100*s.Bias)
+}
 
 // advice returns the paragraph on how to use the figures.
 func (f *figures) advice() figure {
-	var medians []float64
+	var medians []string
 	for _, name := range []string{"linux", "linux-m1", "macos-guide"} {
-		medians = append(medians, 100*findGroup(f.left[bench.BySession].Sessions, name).Median)
+		medians = append(medians, withBias(findGroup(f.left[bench.BySession].Sessions, name)))
 	}
 	return figure{"docs/accuracy.md", "For a machine that the fit has not seen", wrap(fmt.Sprintf(
-		"For a machine that the fit has not seen, use the column *unseen session*. The model is weak in three cases. First, the hosts `linux`, `linux-m1` and `macos-guide` have only one measured session each. Without that session nothing is left to fit the host from, and the median errors are %.0f to %.0f%%. Second, times of 1x1 convolutions in a stack of equal layers are too short. Third, the energy of calls that wait long depends on how long the engine's supply rail stays on, which differs between machines.",
-		slices.Min(medians), slices.Max(medians)), "")}
+		"For a machine that the fit has not seen, use the column *unseen session*. The model is weak in three cases. First, the hosts `linux`, `linux-m1` and `macos-guide` have only one measured session each. Without that session nothing is left to fit the host from, and the median errors are %s. Second, times of 1x1 convolutions in a stack of equal layers are too short. Third, the energy of calls that wait long depends on how long the engine's supply rail stays on, which differs between machines.",
+		strings.Join(medians, ", ")), "")}
 }
 
 // page returns the paragraphs of the page on accuracy that quote figures.
@@ -201,9 +213,9 @@ func (f *figures) page() []figure {
 	}
 	t0 := f.left[bench.BySession]
 	list := []figure{{"docs/accuracy.md", "The 80% intervals", wrap(fmt.Sprintf(
-		"The %s intervals contain %s of the rows for unseen shapes and %s for unseen sessions. Of engine-dominated and mixed rows they contain %s and %s, and of engine-dominated ones alone (median error %.0f%% for unseen sessions) %s and %s. An interval's bounds and their widening are computed from other folds than its row's. For unseen sessions, they contain the fewest rows of these: %s. No other session shows what the memory or the software of these two does. The intervals that `run` and `model` print are for the engine's part of the time. Computed from other sessions, they contain %s of the rows whose time is mostly the engine's.",
+		"The %s intervals contain %s of the rows for unseen shapes and %s for unseen sessions. Of engine-dominated and mixed rows they contain %s and %s, and of engine-dominated ones alone (median error %s for unseen sessions) %s and %s. An interval's bounds and their widening are computed from other folds than its row's. For unseen sessions, they contain the fewest rows of these: %s. No other session shows what the memory or the software of these two does. The intervals that `run` and `model` print are for the engine's part of the time. Computed from other sessions, they contain %s of the rows whose time is mostly the engine's.",
 		hw.IntervalPercent, f.held(bench.ByShape, "all"), f.held(bench.BySession, "all"), f.held(bench.ByShape, "T0+T1"), f.held(bench.BySession, "T0+T1"),
-		100*findGroup(t0.Tiers, "T0").Median, f.held(bench.ByShape, "T0"), f.held(bench.BySession, "T0"), strings.Join(unseen, " and "), f.heldEngine()), "")}}
+		withBias(findGroup(t0.Tiers, "T0")), f.held(bench.ByShape, "T0"), f.held(bench.BySession, "T0"), strings.Join(unseen, " and "), f.heldEngine()), "")}}
 	list = append(list, f.covered())
 	var holds []float64
 	for _, h := range host.Presets() {
@@ -249,18 +261,18 @@ func (f *figures) page() []figure {
 	}
 	var each []string
 	for _, m := range machines[:len(machines)-1] {
-		each = append(each, fmt.Sprintf("%s %.0f%% of %d", m.Machine, 100*m.Median, m.N))
+		each = append(each, fmt.Sprintf("%s %.0f%% (%+.0f%%) of %d", m.Machine, 100*m.Median, 100*m.Bias, m.N))
 	}
 	all := &machines[len(machines)-1]
 	list = append(list, figure{"docs/accuracy.md", "Later machines", wrap(fmt.Sprintf(
-		"Later machines (`anesim accuracy --machines`, `--rows` for the list): %d published calls on machines from M2 to M6 have a median error of %.1f%% (bias %+.1f%%, p90 %.0f%%), each with the constants of a call fitted without its machine; %.0f%% lie inside their intervals. Medians by machine: %s. The times are those of an M1's program at the clock and the memory rate of the machine. Its rate for tensors was chosen with all rows in sight. Programs of those generations, Winograd and skipped zero weights are not modelled, and energies are an M1's.",
-		all.N, 100*all.Median, 100*all.Bias, 100*all.P90, 100*all.Holds.Share(), strings.Join(each, ", ")), "")})
-	list = append(list, figure{"README.md", "| time on later machines |", fmt.Sprintf("| time on later machines | %d published calls on M2 to M6, scaled from an M1's program | unseen machine %.1f%%; the %s intervals held %.0f%% |",
-		all.N, 100*all.Median, hw.IntervalPercent, 100*all.Holds.Share())})
+		"Later machines (`anesim accuracy --machines`, `--rows` for the list): %d published calls on machines from M2 to M6 have a median error of %s, p90 %.0f%%, each with the constants of a call fitted without its machine; %.0f%% lie inside their intervals. Medians by machine: %s. The times are those of an M1's program at the clock and the memory rate of the machine. Its rate for tensors was chosen with all rows in sight. Programs of those generations, Winograd and skipped zero weights are not modelled, and energies are an M1's.",
+		all.N, withBias(all.Summary), 100*all.P90, 100*all.Holds.Share(), strings.Join(each, ", ")), "")})
+	list = append(list, figure{"README.md", "| time on later machines |", fmt.Sprintf("| time on later machines | %d published calls on M2 to M6, scaled from an M1's program | unseen machine %s; the %s intervals held %.0f%% |",
+		all.N, withBias(all.Summary), hw.IntervalPercent, 100*all.Holds.Share())})
 	family, printed := &f.phones[len(f.phones)-1], &f.phones[0]
 	return append(list, figure{"docs/accuracy.md", "Whole networks", wrap(fmt.Sprintf(
-		"Whole networks (`anesim accuracy --networks`): %d networks of %d families on phones with an A14 (`--chip a14 --host iphone12-coreml`) have a median error of %.1f%% with the time of a call fitted without their family (bias %+.1f%%; %d within 10%%, %d within 15%%; worst %s %+.0f%%), and %.1f%% as printed (%d within 15%%). The rates of the A14 were chosen with these networks in sight. %s.",
-		family.N, len(families), 100*family.Median, 100*family.Bias, family.Within10, family.Within15, family.Worst, 100*family.WorstError, 100*printed.Median, printed.Within15, strings.Join(others, ", ")), "")})
+		"Whole networks (`anesim accuracy --networks`): %d networks of %d families on phones with an A14 (`--chip a14 --host iphone12-coreml`) have a median error of %s with the time of a call fitted without their family (%d within 10%%, %d within 15%%; worst %s %+.0f%%), and %s as printed (%d within 15%%). The rates of the A14 were chosen with these networks in sight. %s.",
+		family.N, len(families), withBias(family.Summary), family.Within10, family.Within15, family.Worst, 100*family.WorstError, withBias(printed.Summary), printed.Within15, strings.Join(others, ", ")), "")})
 }
 
 // coverage returns how many measurements lie within the intervals around the predictions of a

@@ -61,6 +61,7 @@ type jsonCoverage struct {
 type jsonSummary struct {
 	N      int     `json:"n"`
 	Median float64 `json:"median_abs_pct"`
+	Bias   float64 `json:"bias_pct"` // median of the errors with their signs
 	P90    float64 `json:"p90_abs_pct"`
 	Near   float64 `json:"within_17"` // a share, 0 to 1
 }
@@ -75,7 +76,7 @@ type jsonUnmodelled struct {
 func summarizeGroups(groups []bench.Group) jsonSummaries {
 	m := make(jsonSummaries)
 	for _, g := range groups {
-		m[g.Name] = jsonSummary{g.N, 100 * g.Median, 100 * g.P90, g.Near}
+		m[g.Name] = jsonSummary{g.N, 100 * g.Median, 100 * g.Bias, 100 * g.P90, g.Near}
 	}
 	return m
 }
@@ -84,7 +85,7 @@ func summarizeGroups(groups []bench.Group) jsonSummaries {
 // it. The keys of the map are the properties by which the rows are grouped.
 func summarizeLeftOut(a *bench.Accuracy) map[string]jsonSummaries {
 	return map[string]jsonSummaries{
-		"latency": summarizeGroups(a.Tiers), "op": summarizeGroups(a.Ops), "session": summarizeGroups(a.Sessions),
+		"latency": summarizeGroups(a.Tiers), "op": summarizeGroups(a.Ops), "session": summarizeGroups(a.Sessions), "size": summarizeGroups(a.Sizes),
 		"state": summarizeGroups(a.States), "energy": summarizeGroups(a.Energy),
 	}
 }
@@ -99,7 +100,7 @@ func (r *Report) newDocument() *Document {
 	out := &Document{
 		Header: report.NewHeader(), Rows: []jsonRow{}, NotModelled: []jsonUnmodelled{},
 		Summary: map[string]any{
-			"op": summarizeGroups(r.Ops), "session": summarizeGroups(r.Sessions), "state": summarizeGroups(r.States), "energy": summarizeGroups(r.Energy),
+			"op": summarizeGroups(r.Ops), "session": summarizeGroups(r.Sessions), "size": summarizeGroups(r.Sizes), "state": summarizeGroups(r.States), "energy": summarizeGroups(r.Energy),
 		},
 		Baselines: map[string]jsonSummaries{
 			"roofline": summarizeGroups(r.Roofline), "cost_columns": summarizeGroups(r.Columns), "vendor": summarizeGroups(r.Vendor),

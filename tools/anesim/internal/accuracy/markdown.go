@@ -51,13 +51,13 @@ func (r *Report) newPageTable(x *table) pageTable {
 		}
 	}
 	for _, n := range names {
-		t.Head = append(t.Head, n+": median", "p90")
+		t.Head = append(t.Head, n+": median", "bias", "p90")
 	}
 	for _, g := range x.groups(r.Accuracy) {
 		row := []string{g.Name, fmt.Sprint(g.N)}
 		for _, a := range fits {
 			s := findGroup(x.groups(a), g.Name)
-			row = append(row, fmt.Sprintf("%.1f%%", 100*s.Median), fmt.Sprintf("%.1f%%", 100*s.P90))
+			row = append(row, fmt.Sprintf("%.1f%%", 100*s.Median), fmt.Sprintf("%+.1f%%", 100*s.Bias), fmt.Sprintf("%.1f%%", 100*s.P90))
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -81,7 +81,7 @@ func (r *Report) newFacts(doc *Document) (list []view.Fact) {
 		if s, ok := all[g.name].(jsonSummary); ok {
 			list = append(list, view.Fact{
 				Label: g.label, Text: fmt.Sprintf("%.1f%%", s.Median), Name: place + "." + g.name + ".median_abs_pct", Value: s.Median,
-				Note: fmt.Sprintf("median error of the time of %d rows, 90th percentile %.0f%%; %s", s.N, s.P90, what),
+				Note: fmt.Sprintf("median error of the time of %d rows, bias %+.1f%%, 90th percentile %.0f%%; %s", s.N, s.Bias, s.P90, what),
 			})
 		}
 	}

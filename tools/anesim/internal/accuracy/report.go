@@ -78,6 +78,7 @@ func listTables() []table {
 		{"latency by tier", func(a *bench.Accuracy) []bench.Group { return a.Tiers }, true},
 		{"latency by operation", func(a *bench.Accuracy) []bench.Group { return a.Ops }, true},
 		{"latency by session", func(a *bench.Accuracy) []bench.Group { return a.Sessions }, true},
+		{"latency by the length of a call", func(a *bench.Accuracy) []bench.Group { return a.Sizes }, true},
 		{"latency by state", func(a *bench.Accuracy) []bench.Group { return a.States }, true},
 		{"energy", func(a *bench.Accuracy) []bench.Group { return a.Energy }, true},
 		{"latency by the roofline", func(a *bench.Accuracy) []bench.Group { return a.Roofline }, false},
@@ -90,6 +91,7 @@ func listTables() []table {
 // measured row.
 func (r *Report) Write(w io.Writer, rows bool) error {
 	fmt.Fprintf(w, "%s modelled, %d not\n", report.Plural(len(r.Rows), "row"), len(r.Unmodelled))
+	r.writeLegend(w)
 	if rows {
 		if err := r.writeRowTable(w); err != nil {
 			return err
@@ -101,6 +103,13 @@ func (r *Report) Write(w io.Writer, rows bool) error {
 		}
 		fmt.Fprintf(w, "\n%s\n", t.title)
 		if err := r.writeGroupTable(w, &t); err != nil {
+			return err
+		}
+	}
+	if r.left != nil {
+		fitted := table{"latency, fitted to all rows", func(a *bench.Accuracy) []bench.Group { return a.Tiers }, false}
+		fmt.Fprintf(w, "\n%s\n", fitted.title)
+		if err := r.writeGroupTable(w, &fitted); err != nil {
 			return err
 		}
 	}
@@ -124,6 +133,26 @@ func (r *Report) Write(w io.Writer, rows bool) error {
 		fmt.Fprintf(w, "  %v\n", err)
 	}
 	return nil
+}
+
+// writeLegend writes the result in a sentence, and what the columns of the tables are.
+func (r *Report) writeLegend(w io.Writer) {
+	if r.left != nil {
+		all := findGroup(r.left[bench.BySession].Tiers, "all")
+		fmt.Fprintf(w, "Calls on machines that the fit has not seen: median error %s, bias %+.1f%%,\nnine of ten within %s.\n",
+			formatPercent(all.Median), 100*all.Bias, formatShort("%.*f%%", all.P90))
+	}
+	fmt.Fprint(w, `
+median, p90  median and 90th percentile of the errors' magnitudes
+bias         median of the errors with their signs; below 0 the model is too fast
+≤17%         share of rows with an error of at most 17%
+T0, T1, T2   the engine takes most of the time, much of it, little of it
+`)
+	if r.left != nil {
+		fmt.Fprint(w, `unseen       fitted without the row's session (a machine with its software) or without
+             all rows of its shape
+`)
+	}
 }
 
 // formatWorkRows returns the rows of a table with, for each kind of work, the number of measured
@@ -168,34 +197,39 @@ func (r *Report) writeWorkKinds(w io.Writer) error {
 	return t.Print(w, 0)
 }
 
-// writeGroupTable writes a table of groups, at most 80 characters wide, with columns for the fit to
-// all rows and for each left-out fit.
+// writeGroupTable writes a table of groups, at most 80 characters wide: with columns for fits that had
+// not seen a row's session or its shape or, if there are none, for the fit to all rows.
 func (r *Report) writeGroupTable(w io.Writer, x *table) error {
-	columns := []terminal.Column{terminal.Word("", 0), terminal.Number("n", 0), terminal.Number("median", 0), terminal.Number("p90", 0), terminal.Number("≤17%", 0)}
-	var left []*bench.Accuracy
-	if x.left {
-		left = r.left
+	columns := []terminal.Column{terminal.Word("", 0), terminal.Number("n", 0)}
+	var fits []*bench.Accuracy
+	var titles []string
+	add := func(a *bench.Accuracy, title string) {
+		fits, titles = append(fits, a), append(titles, title)
+		columns = append(columns, terminal.Number("median", 0), terminal.Number("bias", 0), terminal.Number("p90", 0), terminal.Number("≤17%", 0))
 	}
-	for range left {
-		columns = append(columns, terminal.Number("median", 0), terminal.Number("p90", 0))
+	if x.left && r.left != nil {
+		add(r.left[bench.BySession], "unseen session")
+		add(r.left[bench.ByShape], "unseen shape")
+		columns = columns[:len(columns)-1] // two shares would be wider than a terminal
+	} else {
+		add(r.Accuracy, "fitted to all")
 	}
 	t := terminal.NewTable(columns...)
 	for _, g := range x.groups(r.Accuracy) {
-		row := []string{g.Name, strconv.Itoa(g.N), formatPercent(g.Median), formatPercent(g.P90), fmt.Sprintf("%.0f%%", 100*g.Near)}
-		for _, a := range left {
+		row := []string{g.Name, strconv.Itoa(g.N)}
+		for _, a := range fits {
 			s := findGroup(x.groups(a), g.Name)
-			row = append(row, formatPercent(s.Median), formatPercent(s.P90))
+			row = append(row, formatShort("%.*f%%", s.Median), formatShort("%+.*f%%", s.Bias), formatShort("%.*f%%", s.P90), fmt.Sprintf("%.0f%%", 100*s.Near))
 		}
-		t.Add(row...)
+		t.Add(row[:len(columns)]...)
 	}
 	lines := t.Lines(math.MaxInt, 0)
-	if left != nil {
-		const fitted = 4 // column of the last title of the fit to all rows
+	if len(fits) > 1 {
 		ends := findTitleEnds(lines[0])
-		over := fmt.Sprintf("%*s", ends[fitted-1], "fitted to all")
-		for i, by := range bench.Protocols() {
-			end := ends[fitted-1+2*(i+1)]
-			over += fmt.Sprintf("%*s", end-utf8.RuneCountInString(over), "unseen "+by.String())
+		over := ""
+		for i, title := range titles {
+			end := ends[3+4*i] // that of its p90
+			over += fmt.Sprintf("%*s", end-utf8.RuneCountInString(over), title)
 		}
 		lines = slices.Insert(lines, 0, over)
 	}
@@ -205,6 +239,15 @@ func (r *Report) writeGroupTable(w io.Writer, x *table) error {
 		}
 	}
 	return nil
+}
+
+// formatShort formats a share in percent, with one decimal below 10%.
+func formatShort(format string, share float64) string {
+	decimals := 0
+	if v := math.Abs(100 * share); v < 9.95 {
+		decimals = 1
+	}
+	return fmt.Sprintf(format, decimals, 100*share)
 }
 
 func formatPercent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }

@@ -20,11 +20,12 @@ func accuracyCommand(plan *outfile.Plan) *cobra.Command {
 	f := accuracyFlags{plan: plan}
 	c := &cobra.Command{
 		Use:   "accuracy",
-		Short: "Compare the model with measured rows",
+		Short: "Compare the model's times with published measurements",
 		Long: `Accuracy compiles every measured row to descriptors, times them, adds the host's part and
-compares the result with the measurement. For each tier, operation and session it prints n,
-the median and the 90th percentile (p90) of the absolute error, and the share of rows with
-an error of at most 17% (column ≤17%), for latency and for energy. Tiers are T0 (mostly
+compares the result with the measurement. For each tier, operation, session and length of a
+call it prints n, the median and the 90th percentile (p90) of the magnitudes of the errors,
+the bias (the median of the errors with their signs), and the share of rows with an error of
+at most 17% (column ≤17%), for latency and for energy. Tiers are T0 (mostly
 engine time), T1 (mixed), T2 (mostly host time) and T3 (no shape known). It does the same for three baselines: a
 roofline, the columns of the vendor's cost dump, and the vendor compiler's estimate.
 

@@ -18,7 +18,7 @@ func TestAccuracy(t *testing.T) {
 	}
 	for _, want := range []string{
 		"107 rows modelled, 23 not", "latency by tier", "T0+T1", "latency by operation", "latency by the roofline",
-		"unseen shape", "latency by state", "cold, by sustained mean", "matmul+conv+decode",
+		"unseen shape", "latency by state", "cold, sustained", "matmul+conv+decode",
 		"measurements inside their interval, with the row's session left out of the fit", `row r0173: operation "wake" is not modelled`,
 		"r0003    T2        matmul     m1  macos-air/22b6e4fa   cold       4,961         4,920",
 	} {
