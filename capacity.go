@@ -68,7 +68,7 @@ func countWeightBytes(layers []list.Layer, packed uint64) []uint64 {
 		l := &layers[i]
 		n := list.Needs(&l.Lower)
 		own[i] = 2 * uint64(n.Filter+n.Bias+n.Second)
-		if given[i] = len(l.Weights.Filter)+len(l.Weights.Bias)+len(l.Weights.Second) > 0; given[i] {
+		if given[i] = l.Weights.FilterLen()+len(l.Weights.Bias)+len(l.Weights.Second) > 0; given[i] {
 			dense += own[i]
 		} else if key := fmt.Sprintf("%t %+v", l.Average, l.Lower); !seen[key] { // as package partition shares them
 			seen[key] = true

@@ -196,7 +196,7 @@ func newMemory(r *anesim.Result) (m Memory) {
 	}
 	if n := r.Model.Network(); n != nil {
 		m.MadeUp = slices.ContainsFunc(n.Layers, func(l list.Layer) bool {
-			return list.Needs(&l.Lower).Filter > 0 && l.Weights.Filter == nil && !l.Average // of an average pool, which has none in its file
+			return list.Needs(&l.Lower).Filter > 0 && l.Weights.FilterLen() == 0 && !l.Average // of an average pool, which has none in its file
 		})
 	}
 	return m

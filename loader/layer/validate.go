@@ -244,8 +244,8 @@ func (w *Weights) Validate(l *Layer) error {
 			bias = l.In.C
 		}
 	}
-	given := len(w.Filter)
-	if len(w.Filter) == 0 && w.Source != nil {
+	given := w.FilterLen()
+	if given == 0 && w.Source != nil {
 		given = w.Source.Len()
 	}
 	for _, v := range [...]struct {

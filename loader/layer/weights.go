@@ -43,6 +43,9 @@ type Weights struct {
 	// Source generates the weights while they are packed, if Filter is nil. The weights of a
 	// large layer are then stored only once, in the program's constants.
 	Source Source
+	// Stored is where the weights of a product are, if Filter is nil: in the file of the network,
+	// from which Load reads them. A program that is only timed does not need them.
+	Stored StoredWeights
 	Bias   []float16.Float16 // [Cout], or [C] of Mul; nil means zeros
 	// Form is the form of the weights of a convolution or of a matmul with constants. It is used
 	// if it reproduces the weights bit for bit in fewer bytes. Scale holds the scales of weights
@@ -90,6 +93,34 @@ type Source interface {
 	// Values fills dst with consecutive weights, starting with weight number first. It is fast
 	// if it continues where the previous call ended.
 	Values(dst []float16.Float16, first int)
+}
+
+// A StoredWeights is a matrix of weights in a file.
+type StoredWeights interface {
+	Len() int                         // returns the number of weights
+	Read() ([]float16.Float16, error) // returns new memory with them, in the order of Weights.Filter
+}
+
+// FilterLen returns the number of weights that a file has for the layer, in memory or not.
+func (w *Weights) FilterLen() int {
+	if w.Filter == nil && w.Stored != nil {
+		return w.Stored.Len()
+	}
+	return len(w.Filter)
+}
+
+// Load sets Filter to the weights that Stored reads, if it is set and Filter is not. It returns the
+// error from reading them.
+func (w *Weights) Load() error {
+	if w.Filter != nil || w.Stored == nil {
+		return nil
+	}
+	v, err := w.Stored.Read()
+	if err != nil {
+		return err
+	}
+	w.Filter, w.Stored = v, nil
+	return nil
 }
 
 // Weight returns element i of the layer's weights, or 0 if there are no weights. If a Source

@@ -3,7 +3,6 @@ package network
 import (
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -25,15 +24,23 @@ func ReadONNX(data []byte, o Options) (*list.Network, error) {
 	return readModel(m, nil, len(data), o)
 }
 
-// openONNX reads a network from r, an ONNX file of size bytes. It leaves large constants in the
-// file until they are needed, so r must stay open until the network is complete.
-func openONNX(r io.ReaderAt, size int64, o Options) (*list.Network, error) {
-	m, err := onnx.ReadFrom(r, size)
+// openONNX reads a network from the ONNX file at path. It leaves large constants in the file. Those
+// that the time does not depend on are read when they are packed, from the file opened anew.
+func openONNX(path string, o Options) (*list.Network, error) {
+	f, err := onnx.OpenFile(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if f.Size() > onnx.MaxBytes {
+		return nil, fmt.Errorf("file has %d bytes; want at most %d", f.Size(), int64(onnx.MaxBytes))
+	}
+	m, err := onnx.ReadFrom(f, f.Size())
 	if err != nil {
 		return nil, toFormatError(err)
 	}
 	m.Name = "" // as in ReadONNX
-	return readModel(m, nil, int(size), o)
+	return readModel(m, nil, int(f.Size()), o)
 }
 
 // toFormatError converts err to a [list.FormatError]. The byte offset is that of a

@@ -113,12 +113,12 @@ func Open(path string, o Options) (*list.Network, error) {
 		return nil, err
 	}
 	o.Dir = cmp.Or(o.Dir, filepath.Dir(path))
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
+	var n *list.Network
+	if strings.EqualFold(filepath.Ext(path), ".onnx") {
+		n, err = openONNX(path, o)
+	} else {
+		n, err = openWhole(path, read, o)
 	}
-	defer f.Close()
-	n, err := readOpened(f, strings.EqualFold(filepath.Ext(path), ".onnx"), read, o)
 	if err != nil {
 		return nil, err
 	}
@@ -126,16 +126,13 @@ func Open(path string, o Options) (*list.Network, error) {
 	return n, nil
 }
 
-// readOpened reads a network from f with the function read, or, if f is an ONNX file, without
-// keeping all of it in memory.
-func readOpened(f *os.File, isONNX bool, read func([]byte, Options) (*list.Network, error), o Options) (*list.Network, error) {
-	if isONNX {
-		size, err := regularFileSize(f, onnx.MaxBytes)
-		if err != nil {
-			return nil, err
-		}
-		return openONNX(f, size, o)
+// openWhole reads a network from the whole content of the file at path with the function read.
+func openWhole(path string, read func([]byte, Options) (*list.Network, error), o Options) (*list.Network, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
 	}
+	defer f.Close()
 	data, err := readAtMost(f, onnx.MaxBytes)
 	if err != nil {
 		return nil, err

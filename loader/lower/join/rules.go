@@ -139,8 +139,11 @@ func fuseChannelFactor(a, b *Step, _ int) bool {
 		if !mergeReLU(a, b) {
 			return false
 		}
-		w.Filter, w.Bias = nil, nil
+		w.Filter, w.Bias, w.Stored = nil, nil, nil
 		return true
+	}
+	if w.Load() != nil {
+		return false // a run with values reports the error
 	}
 	each := max(1, len(w.Filter)/len(by))
 	channel := func(i int) int { return i / each }

@@ -156,7 +156,7 @@ func (s *columnSharing) newColumnReader(l list.Layer, i int) list.Layer {
 // separates the two.
 func (s *columnSharing) tryColumnReader(i int) bool {
 	x := s.n.Layers[i]
-	x.Weights.Filter = nil // whether a layer can be lowered depends on their number only
+	x.Weights.Filter, x.Weights.Stored = nil, nil // whether a layer can be lowered depends on their number only
 	lowered := func() bool {
 		l := s.newColumnReader(x, i)
 		w, err := weights.Sizes(&l, 0)
@@ -202,14 +202,40 @@ func toConvolution(l, next *list.Layer) list.Layer {
 	c.Lower.Activation, c.Lower.Alpha, c.Lower.Low, c.Lower.High = x.Activation, x.Alpha, x.Low, x.High
 	c.Out = c.Lower.Out()
 	c.Folded = slices.Clone(l.Folded)
-	if f := l.Weights.Filter; f != nil && x.Op == layer.MatMul {
-		c.Weights.Filter = make([]float16.Float16, 0, len(f))
-		for o := range x.Columns {
-			for k := range x.In.W {
-				c.Weights.Filter = append(c.Weights.Filter, f[k*x.Columns+o])
-			}
+	if w := &l.Weights; x.Op == layer.MatMul {
+		if w.Filter != nil {
+			c.Weights.Filter = transpose(w.Filter, x.Columns)
+		} else if w.Stored != nil {
+			c.Weights.Stored = transposedWeights{w.Stored, x.Columns}
 		}
 	}
 	c.Absorb(next)
 	return c
+}
+
+// transpose returns the transpose of matrix m, whose rows have the given number of columns.
+func transpose(m []float16.Float16, columns int) []float16.Float16 {
+	out := make([]float16.Float16, 0, len(m))
+	for o := range columns {
+		for at := o; at < len(m); at += columns {
+			out = append(out, m[at])
+		}
+	}
+	return out
+}
+
+// A transposedWeights is the transpose of a stored matrix whose rows have the given number of columns.
+type transposedWeights struct {
+	of      layer.StoredWeights
+	columns int
+}
+
+func (t transposedWeights) Len() int { return t.of.Len() }
+
+func (t transposedWeights) Read() ([]float16.Float16, error) {
+	m, err := t.of.Read()
+	if err != nil {
+		return nil, err
+	}
+	return transpose(m, t.columns), nil
 }

@@ -23,7 +23,7 @@ func WriteStructure(n *list.Network, w io.Writer) error {
 		l := n.Layers[i]
 		x := &l.Weights
 		_, err = fmt.Fprintf(w, "weights %d %d %d %d %d %d dense %t sizes %t %v %d\n",
-			len(x.Filter), len(x.Bias), len(x.Second), len(x.Table), len(x.Tables), len(x.Reciprocal), x.Dense, x.SizesOnly, x.Form, len(x.Scale))
+			x.FilterLen(), len(x.Bias), len(x.Second), len(x.Table), len(x.Tables), len(x.Reciprocal), x.Dense, x.SizesOnly, x.Form, len(x.Scale))
 		// Programs do not depend on the names of fused layers, which lowering adds to, or on
 		// the position in the file.
 		l.Weights, l.Folded, l.Node, l.Line = layer.Weights{}, nil, 0, 0
@@ -41,12 +41,17 @@ func WriteStructure(n *list.Network, w io.Writer) error {
 }
 
 // WriteWeights writes the values of the weights and constants of n to w. Each list of values
-// follows its length, a 64-bit little-endian number. WriteWeights returns the first error from w.
+// follows its length, a 64-bit little-endian number. WriteWeights returns the first error from w, or
+// from reading weights.
 func WriteWeights(n *list.Network, w io.Writer) error {
 	var err error
 	for i := range n.Layers {
 		x := &n.Layers[i].Weights
-		for _, v := range [...][]float16.Float16{x.Filter, x.Bias, x.Second, x.Scale} {
+		filter := x.Filter
+		if filter == nil && x.Stored != nil && err == nil {
+			filter, err = x.Stored.Read()
+		}
+		for _, v := range [...][]float16.Float16{filter, x.Bias, x.Second, x.Scale} {
 			if err == nil {
 				err = writeValues(w, v)
 			}

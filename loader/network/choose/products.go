@@ -52,14 +52,19 @@ func multiplyByGemmConstant(n *Chooser, x Operand, c *graph.Const, alpha, beta f
 	if n.Int("transB", 0) != 0 {
 		l.Op = layer.Linear
 	}
-	h, err := c.Halves()
+	w, err := productWeights(c)
 	if err != nil {
 		return x, false, err
 	}
-	w := layer.Weights{Filter: h}
-	scaled, exact := scaleFP16Values(h, alpha)
-	if exact {
-		w.Filter = scaled
+	exact := true
+	if alpha != 1 {
+		if err := w.Load(); err != nil {
+			return x, false, err
+		}
+		var scaled []float16.Float16
+		if scaled, exact = scaleFP16Values(w.Filter, alpha); exact {
+			w.Filter = scaled
+		}
 	}
 	if b := n.Const(2); exact && b != nil && (b.Elements() == 1 || b.Elements() == columns && b.Dims[len(b.Dims)-1] == columns) {
 		v, err := b.Halves()
@@ -145,12 +150,12 @@ func addMatMulLayers(n *Chooser) (Operand, error) {
 		}
 		if graph.Elements(d[:len(d)-2]) == 1 {
 			columns := d[len(d)-1]
-			h, err := c.Halves()
+			w, err := productWeights(c)
 			if err != nil {
 				return Operand{}, err
 			}
 			l := layer.Layer{Op: layer.MatMul, In: x.shape(), Second: layer.Constant, Columns: columns}
-			return n.addLayer(l, layer.Weights{Filter: h}, out, x)
+			return n.addLayer(l, w, out, x)
 		}
 	}
 	z, err := n.inputOperand(1)
@@ -176,11 +181,11 @@ func addLinearLayers(n *Chooser, x Operand) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
-	w := layer.Weights{Bias: b.v}
-	l.Bias = b.given
-	if w.Filter, err = c.Halves(); err != nil {
+	w, err := productWeights(c)
+	if err != nil {
 		return Operand{}, err
 	}
+	l.Bias, w.Bias = b.given, b.v
 	return n.addLayer(l, w, n.Results[0].Dims, x)
 }
 

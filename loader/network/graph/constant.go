@@ -58,6 +58,26 @@ type Source interface {
 	Each(set func(i int, v float64)) error
 }
 
+// A LastingSource is a source that can be read at any time, also after its file was closed, because it
+// opens the file again. Lasting reports whether it is one.
+type LastingSource interface {
+	Source
+	Lasting() bool
+	CountBeyondHalf() (int, error) // the number of finite elements that round to infinity in fp16
+}
+
+// StaysInFile reports whether the elements of c can be read whenever they are needed, and are neither
+// in memory nor packed. If so, it sets c.Clamped. It returns an error if they cannot be counted.
+func (c *Const) StaysInFile() (bool, error) {
+	s, ok := c.Source.(LastingSource)
+	if !ok || c.Half != nil || c.Packing != nil || !s.Lasting() {
+		return false, nil
+	}
+	var err error
+	c.Clamped, err = s.CountBeyondHalf()
+	return err == nil, err
+}
+
 // Elements returns the number of elements of c.
 func (c *Const) Elements() int { return Elements(c.Dims) }
 

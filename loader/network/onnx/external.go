@@ -13,9 +13,9 @@ import (
 
 // Files holds the open files in which a model stores tensor values outside its own file. The keys
 // are paths relative to the model's directory.
-type Files map[string]*os.File
+type Files map[string]*File
 
-// Close closes all files. Tensors whose values are in them can no longer be read.
+// Close closes all files. Later reads of values open them again.
 func (f Files) Close() {
 	for _, file := range f {
 		file.Close()
@@ -99,7 +99,11 @@ func (f Files) openTensorFile(root *os.Root, t *Tensor, room map[string]int64) e
 	}
 	file := f[path]
 	if file == nil {
-		if file, err = root.Open(path); err != nil {
+		opened, err := root.Open(path)
+		if err != nil {
+			return err
+		}
+		if file, err = newFile(filepath.Join(root.Name(), path), opened); err != nil {
 			return err
 		}
 		f[path] = file

@@ -2,10 +2,14 @@ package onnx
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -18,7 +22,7 @@ type deferredValues struct {
 }
 
 // ReadFromFile makes t read its values from the size bytes at offset in r, in little-endian order.
-// The bytes are read on demand, so r must stay open.
+// The bytes are read on demand, so r must stay open, unless it is a [File].
 func (t *Tensor) ReadFromFile(r io.ReaderAt, offset, size int64) {
 	t.raw, t.File, t.source = nil, nil, &deferredValues{r, offset, size}
 }
@@ -32,6 +36,12 @@ func (t *Tensor) forEachChunk(visit func(first int, b []byte)) error {
 	}
 	const most = 64 << 10 // a multiple of every element width
 	s, bits := t.source, int64(t.Type.Bits())
+	if f, ok := s.r.(*File); ok {
+		if err := f.acquire(); err != nil {
+			return fmt.Errorf("tensor %q: %w", t.Name, err)
+		}
+		defer f.Close()
+	}
 	b := make([]byte, min(most, s.bytes))
 	for at := int64(0); at < s.bytes; at += most {
 		b = b[:min(most, s.bytes-at)]
@@ -71,8 +81,63 @@ func (t *Tensor) forEachChunkInParallel(visit func(first int, b []byte)) error {
 	return cmp.Or(errs...) // the first one in the file
 }
 
+// Lasting reports whether the values of t are numbers of 16 bits or more in a file that can be read
+// at any time, because it is opened again for each read.
+func (t *Tensor) Lasting() bool {
+	if t.source == nil {
+		return false
+	}
+	_, again := t.source.r.(*File)
+	return again && t.Type.IsFloat() && t.Type.Bits() >= 16
+}
+
+// CountBeyondHalf returns the number of finite elements of t that round to infinity in fp16. It needs
+// a tenth of the time of [Tensor.Halves] and no memory for float32 elements.
+func (t *Tensor) CountBeyondHalf() (int, error) {
+	var count atomic.Int64
+	one := func(v float64) {
+		if v = math.Abs(v); v >= leastBeyondHalf && !math.IsInf(v, 0) {
+			count.Add(1)
+		}
+	}
+	if t.Type == Float16 {
+		return 0, nil
+	}
+	if t.Type != Float || t.source == nil {
+		err := t.Each(func(_ int, v float64) { one(v) })
+		return int(count.Load()), err
+	}
+	err := t.forEachChunkInParallel(func(_ int, b []byte) {
+		// Both halves of a word at once: adding room to the magnitude of a float32 carries into its
+		// sign if it is leastBeyondHalf or more.
+		const (
+			signs = 1<<63 | 1<<31
+			room  = (1<<31 - leastBeyondHalfBits) * (1<<32 + 1)
+		)
+		for ; len(b) >= 32; b = b[32:] {
+			w := (binary.LittleEndian.Uint64(b)&^signs + room) | (binary.LittleEndian.Uint64(b[8:16])&^signs + room) |
+				(binary.LittleEndian.Uint64(b[16:24])&^signs + room) | (binary.LittleEndian.Uint64(b[24:32])&^signs + room)
+			for i := 0; w&signs != 0 && i < 32; i += 4 {
+				one(float64(float32FromBits(binary.LittleEndian.Uint32(b[i:]))))
+			}
+		}
+		for ; len(b) >= 4; b = b[4:] {
+			one(float64(float32FromBits(binary.LittleEndian.Uint32(b))))
+		}
+	})
+	return int(count.Load()), err
+}
+
+// leastBeyondHalf is the smallest number that rounds to infinity in fp16, and leastBeyondHalfBits are
+// its bits as a float32.
+const (
+	leastBeyondHalf     = 65520
+	leastBeyondHalfBits = 0x477ff000
+)
+
 // ReadFrom is like [Read], but reads the model from r, a file of size bytes, and does not load the
-// values of large tensors. These are read when they are needed, so r must stay open.
+// values of large tensors. These are read when they are needed, so r must stay open, unless it is a
+// [File].
 func ReadFrom(r io.ReaderAt, size int64) (*Model, error) {
 	if size > MaxBytes {
 		return nil, &FormatError{Off: MaxBytes, What: "file exceeds the protocol buffer limit of 2 GB"}

@@ -54,7 +54,7 @@ type Lowering struct {
 // weights that the file does not have.
 //
 // The second result holds, for each layer, the reason why no program computes it, or "". Lower
-// returns an error only if ctx is done.
+// returns an error only if ctx is done, and a *[weights.ReadError] if weights cannot be read.
 func Lower(ctx context.Context, n *list.Network, options Lowering) ([]Program, []string, error) {
 	done := options.Done
 	if done == nil {
@@ -62,7 +62,10 @@ func Lower(ctx context.Context, n *list.Network, options Lowering) ([]Program, [
 	}
 	c := cutter{n: n, how: options, last: map[string]int{}, inputs: map[string]layer.Shape{}}
 	var reasons []string
-	c.parts, reasons = lowerParts(ctx, n, options, done)
+	var err error
+	if c.parts, reasons, err = lowerParts(ctx, n, options, done); err != nil {
+		return nil, nil, err
+	}
 	for _, in := range n.Inputs {
 		c.inputs[in.Name] = in.Shape
 	}
@@ -220,8 +223,10 @@ func (c *cutter) newInputTensor(name string, s layer.Shape, several bool) join.T
 
 // lowerParts lowers every layer of n, until the context is done, and returns the lowered layers.
 // The second result says for each layer why it cannot be lowered, or is "". Equal layers are
-// lowered once. done is called with the number of layers that were just lowered.
-func lowerParts(ctx context.Context, n *list.Network, options Lowering, done func(layers int)) ([]*join.Part, []string) {
+// lowered once. done is called with the number of layers that were just lowered. The error is that of
+// the first layer whose weights cannot be read.
+func lowerParts(ctx context.Context, n *list.Network, options Lowering, done func(layers int)) ([]*join.Part, []string, error) {
+	unread := make([]error, len(n.Layers))
 	parts, reasons := make([]*join.Part, len(n.Layers)), make([]string, len(n.Layers))
 	first := map[string]int{}
 	same := make([]int, len(n.Layers))
@@ -234,7 +239,7 @@ func lowerParts(ctx context.Context, n *list.Network, options Lowering, done fun
 			done(1)
 			continue
 		}
-		if w := &l.Weights; len(w.Filter)+len(w.Bias)+len(w.Second) == 0 {
+		if w := &l.Weights; w.FilterLen()+len(w.Bias)+len(w.Second) == 0 {
 			// Generated weights are the same for equal layers.
 			key := fmt.Sprintf("%t %+v", l.Average, l.Lower)
 			if j, ok := first[key]; ok {
@@ -258,6 +263,9 @@ func lowerParts(ctx context.Context, n *list.Network, options Lowering, done fun
 				var err error
 				if parts[i], err = lowerPart(&n.Layers[i], options); err != nil {
 					reasons[i] = err.Error()
+					if errors.As(err, new(*weights.ReadError)) {
+						unread[i] = err
+					}
 				}
 				done(1)
 			}
@@ -270,7 +278,7 @@ func lowerParts(ctx context.Context, n *list.Network, options Lowering, done fun
 			done(1)
 		}
 	}
-	return parts, reasons
+	return parts, reasons, cmp.Or(unread...)
 }
 
 // lowerPart lowers layer x on its own. options says which weights it gets.

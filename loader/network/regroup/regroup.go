@@ -85,7 +85,8 @@ func isDenseProduct(l *list.Layer) bool {
 // Apply returns a copy of n in which the layers of each group are merged or split. The caller must
 // have checked each group with [MergeKey], [CanCompose] or [CanSplit]. No layer may be in two
 // groups. If weights is true, Apply computes the weights of the new layers; otherwise, they have
-// none. Apply returns an error if composing weights needs more than 2^31 multiply-accumulates.
+// none. Apply returns an error if composing weights needs more than 2^31 multiply-accumulates, or if
+// weights cannot be read from their file.
 func Apply(n *list.Network, groups []Group, weights bool) (*list.Network, error) {
 	c := *n
 	c.Layers = nil
@@ -95,6 +96,12 @@ func Apply(n *list.Network, groups []Group, weights bool) (*list.Network, error)
 		at[groups[i].Layers[0]] = &groups[i]
 		for _, k := range groups[i].Layers[1:] {
 			merged[k] = true
+		}
+	}
+	if weights && len(groups) > 0 {
+		var err error
+		if n, err = loadWeights(n, groups); err != nil {
+			return nil, err
 		}
 	}
 	for i := range n.Layers {
@@ -122,6 +129,20 @@ func Apply(n *list.Network, groups []Group, weights bool) (*list.Network, error)
 	return arrange.RearrangedCopy(&c), nil
 }
 
+// loadWeights returns a copy of n whose layers in groups have their weights in memory.
+func loadWeights(n *list.Network, groups []Group) (*list.Network, error) {
+	c := *n
+	c.Layers = slices.Clone(n.Layers)
+	for i := range groups {
+		for _, k := range groups[i].Layers {
+			if err := c.Layers[k].Weights.Load(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return &c, nil
+}
+
 // countOutputChannels returns the number of output channels of a convolution, or of columns of a
 // matmul.
 func countOutputChannels(l *list.Layer) int { return max(l.Lower.Cout, l.Lower.Columns) }
@@ -139,7 +160,7 @@ func selectChannels(l *list.Layer, first, n int, weights bool) list.Layer {
 	x.Out = x.Lower.Out()
 	w, all := l.Weights, countOutputChannels(l)
 	x.Weights = w
-	x.Weights.Filter, x.Weights.Bias = nil, nil
+	x.Weights.Filter, x.Weights.Bias, x.Weights.Stored = nil, nil, nil
 	if !weights {
 		x.Weights.Form, x.Weights.Scale = layer.FormFP16, nil
 		return x
@@ -231,7 +252,7 @@ func mergeParallelLayers(all []*list.Layer, weights bool) []list.Layer {
 // known is false, they have no values.
 func concatenateWeights(all []*list.Layer, bias, known bool) layer.Weights {
 	w := all[0].Weights
-	w.Filter, w.Bias, w.Scale = nil, nil, nil
+	w.Filter, w.Bias, w.Scale, w.Stored = nil, nil, nil, nil
 	if !known {
 		w.Form = layer.FormFP16
 		return w

@@ -2,6 +2,7 @@ package weights
 
 import (
 	"anesim/loader/lower/family"
+	"fmt"
 	"math"
 	"math/bits"
 	"slices"
@@ -20,7 +21,7 @@ const MaxCoefficients = 1 << 28
 // Complete returns the weights with which layer x is lowered. It adds the tables of activations,
 // and generates weights that the file does not have: equal ones for an average pool, and
 // pseudo-random ones for other layers. Complete returns an error if the layer needs more than
-// [MaxCoefficients] values of one kind.
+// [MaxCoefficients] values of one kind, and a *[ReadError] if its weights cannot be read.
 //
 // Pseudo-random values depend only on seed and on the operation and sizes of the layer, and none is
 // 0. Biases and constant operands lie between -1 and 1. Other weights lie between -s and s. If each
@@ -44,6 +45,16 @@ func Sizes(x *list.Layer, seed uint64) (layer.Weights, error) {
 	return completeWeights(x, seed, completeSizes)
 }
 
+// A ReadError reports that the weights of a layer can no longer be read from the network's file.
+type ReadError struct {
+	Layer string
+	Err   error
+}
+
+func (e *ReadError) Error() string { return fmt.Sprintf("weights of layer %s: %v", e.Layer, e.Err) }
+
+func (e *ReadError) Unwrap() error { return e.Err }
+
 // A completion is a way to supply missing weights.
 type completion uint8
 
@@ -56,6 +67,11 @@ const (
 func completeWeights(x *list.Layer, seed uint64, how completion) (layer.Weights, error) {
 	l, w := &x.Lower, x.Weights
 	w.SizesOnly = how == completeSizes
+	if how != completeSizes {
+		if err := w.Load(); err != nil {
+			return w, &ReadError{x.Name, err}
+		}
+	}
 	if w.Filter == nil {
 		w.Form, w.Scale = layer.FormFP16, nil // generated values fit no other form
 	}
@@ -188,7 +204,11 @@ func encodeActivation(a mac.Activation) []byte {
 // by that of all weights. It is 0 for a layer without weights. Infinities and NaN do not count.
 func DroppedShare(x *list.Layer) float64 {
 	var small, all float64
-	for _, h := range x.Weights.Filter {
+	w := x.Weights
+	if w.Load() != nil {
+		return 0 // they could not be packed either
+	}
+	for _, h := range w.Filter {
 		if !h.IsFinite() {
 			continue
 		}
