@@ -21,9 +21,12 @@ func smallDisk(t *testing.T) string {
 	return dir
 }
 
-// limitMemory limits the address space of the process.
-func limitMemory(bytes uint64) {
-	if err := syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: bytes, Max: bytes}); err != nil {
-		panic(err)
+// limitProcess limits the address space of the process, and its time on processors to attackTime.
+func limitProcess(bytes uint64) {
+	seconds := uint64(attackTime.Seconds())
+	for resource, limit := range map[int]uint64{syscall.RLIMIT_AS: bytes, syscall.RLIMIT_CPU: seconds} {
+		if err := syscall.Setrlimit(resource, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
+			panic(err)
+		}
 	}
 }

@@ -9,4 +9,4 @@ func smallDisk(t *testing.T) string {
 	return ""
 }
 
-func limitMemory(uint64) {}
+func limitProcess(uint64) {}

@@ -29,7 +29,7 @@ const statusFile = "ANESIM_TEST_STATUS"
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
 		if room, err := strconv.ParseUint(os.Getenv(roomVariable), 10, 64); err == nil {
-			limitMemory(room)
+			limitProcess(room)
 		}
 		code := Main(os.Args[1:], os.Stdout, os.Stderr)
 		if file := os.Getenv(statusFile); file != "" {
