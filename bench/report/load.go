@@ -17,11 +17,15 @@ type Load struct {
 	DurationNs  clock.Nanoseconds `json:"duration_ns"`
 	Seed        uint64            `json:"seed"`
 	InFlight    int               `json:"in_flight"`
+	Preemption  string            `json:"preemption"`
 	TimeNs      clock.Nanoseconds `json:"time_ns"`
 	BusyNs      clock.Nanoseconds `json:"busy_ns"`
 	Utilisation float64           `json:"utilisation"`
 	WakeNs      clock.Nanoseconds `json:"wake_ns"`
-	EnergyNJ    clock.Nanojoules  `json:"energy_nj"`
+	Stops       uint64            `json:"stops"`   // runs that more urgent calls stopped
+	LostNs      clock.Nanoseconds `json:"lost_ns"` // part of BusyNs in such runs
+	LostNJ      clock.Nanojoules  `json:"lost_energy_nj"`
+	EnergyNJ    clock.Nanojoules  `json:"energy_nj"` // without LostNJ
 	WaitNJ      clock.Nanojoules  `json:"wait_energy_nj"`
 	MeanW       float64           `json:"mean_w"`
 	Runs        uint64            `json:"runs"`
@@ -64,11 +68,16 @@ type LoadClient struct {
 	Calls      int               `json:"calls"`
 	CallsPerS  float64           `json:"calls_per_s"`
 	MeanNs     clock.Nanoseconds `json:"mean_ns"`
-	MeanWaitNs clock.Nanoseconds `json:"mean_wait_ns"`
-	Latency    []Percentile      `json:"latency"`
-	Stuck      int               `json:"stuck"`
-	After      string            `json:"after,omitempty"`
-	SavedBytes uint64            `json:"saved_host_copy_bytes"` // bytes saved by all calls
+	MeanWaitNs clock.Nanoseconds `json:"mean_wait_ns"` // at the gate and in the task queue
+	// MeanQueueNs is the part of MeanWaitNs in the task queue, and LongestNs the longest such wait.
+	MeanQueueNs clock.Nanoseconds `json:"mean_queue_wait_ns"`
+	LongestNs   clock.Nanoseconds `json:"longest_queue_wait_ns"`
+	Stops       uint64            `json:"stops"`
+	LostNs      clock.Nanoseconds `json:"lost_ns"`
+	Latency     []Percentile      `json:"latency"`
+	Stuck       int               `json:"stuck"`
+	After       string            `json:"after,omitempty"`
+	SavedBytes  uint64            `json:"saved_host_copy_bytes"` // bytes saved by all calls
 }
 
 // A LoadAlone holds the costs of a client's call when no other client uses the engine. If calls have
@@ -134,7 +143,8 @@ func NewLoad(l *scripts.Load) *Load {
 		Header: NewHeader(), Chip: l.Options.Chip.Name, Host: l.Options.Host.Name,
 		HostStages: newStages(&l.Options.Host),
 		HostSplit:  HostSplit{us(split.Beside.Value), us(split.Before.Value), us(split.After.Value), string(split.Beside.Evidence), split.Beside.Source},
-		DurationNs: l.Config.Duration, Seed: l.Config.Seed, InFlight: max(1, l.Config.InFlight),
+		DurationNs: l.Config.Duration, Seed: l.Config.Seed, InFlight: max(1, l.Config.InFlight), Preemption: l.Config.Preemption.String(),
+		Stops: r.Stops, LostNs: r.Lost, LostNJ: r.LostEnergy,
 		TimeNs: r.Time, BusyNs: r.Busy, Utilisation: r.Utilisation(), WakeNs: r.Wake,
 		EnergyNJ: r.Energy, WaitNJ: r.WaitEnergy, MeanW: r.Watts(), Runs: r.Runs, Cut: r.Cut,
 		Clients: []LoadClient{}, Timeline: []LoadBin{},
@@ -175,7 +185,10 @@ func newLoadEvents(l *scripts.Load) (list []LoadEvent) {
 		case traffic.Began:
 			x.Run, x.What = e.Run+1, "run"
 			began[e.Call] = len(list)
-		case traffic.Ran:
+		case traffic.Ran, traffic.Stopped:
+			if e.What == traffic.Stopped {
+				list[began[e.Call]].What = "run, stopped"
+			}
 			list[began[e.Call]].ForNs = e.At - list[began[e.Call]].AtNs
 			continue
 		}
@@ -189,7 +202,7 @@ func newLoadClient(l *scripts.Load, i int) LoadClient {
 	d := LoadClient{
 		Name: c.Name, Program: l.Alone[i].Model.Name(), Priority: uint8(c.Priority), Arrival: string(c.Arrival), Rate: c.Rate,
 		Alone: newLoadAlone(c),
-		Calls: len(r.Latencies), MeanWaitNs: r.MeanWait(), Stuck: r.Stuck, Latency: []Percentile{},
+		Calls: len(r.Latencies), MeanWaitNs: r.MeanWait(), MeanQueueNs: r.MeanQueueWait(), LongestNs: r.Longest, Stops: r.Stops, LostNs: r.Lost, Stuck: r.Stuck, Latency: []Percentile{},
 	}
 	d.After, d.SavedBytes = l.Script.Clients[i].After, l.Saved[i]*uint64(d.Calls)
 	if c.Arrival == traffic.BackToBack {

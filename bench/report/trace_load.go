@@ -117,9 +117,9 @@ func (t *loadTracer) drawEvent(e traffic.Event) {
 	case traffic.Began:
 		in("engine", argument{"run", uint64(e.Run)})
 		t.beginSlice(t.engine, at, "run", client.Name, nil, nil, argument{"call", uint64(e.Call)}, argument{"run", uint64(e.Run)})
-	case traffic.Ran:
+	case traffic.Ran, traffic.Stopped:
 		t.endSlice(t.engine, at)
-		if e.Run+1 < len(client.Works()[e.Turn].Runs) {
+		if e.What == traffic.Stopped || e.Run+1 < len(client.Works()[e.Turn].Runs) {
 			in(fmt.Sprintf("queue %d", client.Priority))
 			return
 		}

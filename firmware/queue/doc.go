@@ -9,14 +9,14 @@
 //	      +---------- events: start, finish, switched in, aborted
 //
 // A request is a chain of descriptors cut into runs. The engine changes to another queue
-// only at the end of a run. There the descriptor has TSR and TSE set, and nothing in L2 is
+// at the end of a run, unless [Preemption] says otherwise. There the descriptor has TSR and TSE set, and nothing in L2 is
 // needed any more. This holds for 73 of 73 last descriptors of real programs; of 31 others,
 // it holds for those without DPC, which leaves a result in L2 for the next run. Priority is
 // strict: the nonempty queue with the highest hardware priority runs next. Each queue has
 // its own context for the registers that its program wrote, because 39 of 104 real
 // descriptors leave words unwritten that another program would otherwise set.
 //
-// Time is provided by the caller: each run returns how long it took. The scheduler drives the device,
-// descriptor by descriptor. The simulation of many dispatches, in package traffic, has queues of its
-// own: it asks only for the order of requests, and a million of them must take seconds.
+// Time is provided by the caller: each run returns how long it takes. In package machine, a run
+// executes descriptors on the device; in package traffic, it has a known length. Between
+// [Scheduler.Begin] and [Scheduler.End], the caller may submit what arrives during the run.
 package queue

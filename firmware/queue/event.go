@@ -17,11 +17,12 @@ const (
 	Aborted
 	TaskStarted  // a descriptor starts; reported if Scheduler.Descriptors is set
 	TaskFinished // a descriptor finishes; reported likewise
+	Stopped      // a more urgent request stops the run in progress; see PreemptAbort
 )
 
 // String returns the name of the kind.
 func (k EventKind) String() string {
-	if names := [...]string{"start", "finish", "context switch in", "abort", "descriptor start", "descriptor finish"}; int(k) < len(names) {
+	if names := [...]string{"start", "finish", "context switch in", "abort", "descriptor start", "descriptor finish", "run stopped"}; int(k) < len(names) {
 		return names[k]
 	}
 	return fmt.Sprintf("event %d", uint8(k))
@@ -72,7 +73,8 @@ func (s *Scheduler) emitEvent(k EventKind, q int, p *pending) {
 	s.Observe(e)
 }
 
-// observeTasks makes the next run of p, which is in queue q, report its descriptors to s.Observe.
+// observeTasks makes the next run of p, which is in queue q, note its descriptors for
+// [Scheduler.endTasks].
 func (s *Scheduler) observeTasks(q int, p *pending) {
 	w, ok := p.Work.(Tasked)
 	if !ok {
@@ -83,6 +85,7 @@ func (s *Scheduler) observeTasks(q int, p *pending) {
 		return
 	}
 	begun := s.now
+	s.run.tasks = s.run.tasks[:0]
 	e := Event{ID: p.id, Queue: q, Network: p.Network, Program: p.Program, Process: p.Process}
 	w.Tell(func(t TaskEvent) {
 		e.Kind = TaskStarted
@@ -90,6 +93,17 @@ func (s *Scheduler) observeTasks(q int, p *pending) {
 			e.Kind = TaskFinished
 		}
 		e.At, e.TID, e.NID = begun+t.At, t.TID, t.NID
-		s.Observe(e)
+		s.run.tasks = append(s.run.tasks, e)
 	})
+}
+
+// endTasks reports the descriptors of the run that ends now. If the run is stopped, it reports them
+// only up to now.
+func (s *Scheduler) endTasks(stopped bool) {
+	for _, e := range s.run.tasks {
+		if (!stopped || e.At <= s.now) && s.Observe != nil {
+			s.Observe(e)
+		}
+	}
+	s.run.tasks = s.run.tasks[:0]
 }

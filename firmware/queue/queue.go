@@ -53,6 +53,46 @@ type Waiter interface {
 	Waiting() bool
 }
 
+// An Interruptible is a [Work] whose runs can be stopped in the middle and executed again.
+type Interruptible interface {
+	Work
+	// Rewind is called when the run that the last Run executed is to be stopped at the given time
+	// after its start. If it returns true, the run did not happen, and the next Run executes it
+	// again from its first descriptor. If it returns false, the run cannot be stopped.
+	Rewind(after clock.Nanoseconds) bool
+}
+
+// A Preemption says where a more urgent request takes the engine from a less urgent one.
+type Preemption uint8
+
+// Kinds of preemption.
+const (
+	PreemptRuns  Preemption = iota // at the end of a run of descriptors
+	PreemptNever                   // at the end of a request
+	// PreemptAbort stops the run in progress at once, if it can be stopped. What it did is lost,
+	// because L2 does not keep it, and the run starts again later. Stopping takes no time (assumed:
+	// the documents mention an abort in mid-flight, but no figure).
+	PreemptAbort
+)
+
+var preemptionNames = [...]string{"run", "none", "abort"}
+
+// String returns the name of the kind as in scripts: "run", "none" or "abort".
+func (p Preemption) String() string { return preemptionNames[min(int(p), len(preemptionNames)-1)] }
+
+// Preemptions returns the names of all kinds of preemption.
+func Preemptions() []string { return []string{"none", "run", "abort"} }
+
+// ParsePreemption returns the kind of preemption with the given name, and whether there is one.
+func ParsePreemption(name string) (Preemption, bool) {
+	for p, n := range preemptionNames {
+		if n == name {
+			return Preemption(p), true
+		}
+	}
+	return 0, false
+}
+
 // ErrDeadlock is returned when queues hold requests but the first request of each queue waits.
 var ErrDeadlock = errors.New("deadlock: the first request in every nonempty queue is waiting")
 
@@ -77,13 +117,53 @@ func (e *SubmitError) Error() string { return "submit: " + e.What }
 type pending struct {
 	Request
 	id      ID
-	at      clock.Nanoseconds // when it was submitted
 	started bool
 }
 
-// depth is the capacity of a queue. The documents give none, so the number of network ids
-// is used (assumed).
-const depth = MaxNetworkID
+// DefaultDepth is the default capacity of a queue. The documents give none, so the number of
+// network ids is used (assumed).
+const DefaultDepth = MaxNetworkID
+
+// A fifo holds the requests in one queue. It advances head instead of moving the remaining
+// requests whenever the first one is removed.
+type fifo struct {
+	list []pending
+	head int
+}
+
+func (f *fifo) waiting() []pending { return f.list[f.head:] }
+
+func (f *fifo) push(p pending) { f.list = append(f.list, p) }
+
+// remove removes the request at index i of f.waiting().
+func (f *fifo) remove(i int) {
+	if i > 0 {
+		list := f.waiting()
+		copy(list[i:], list[i+1:])
+		list[len(list)-1] = pending{} // release the work of the removed request
+		f.list = f.list[:len(f.list)-1]
+		return
+	}
+	f.list[f.head] = pending{}
+	f.head++
+	switch {
+	case f.head == len(f.list):
+		f.list, f.head = f.list[:0], 0
+	case f.head > 1024 && f.head > len(f.list)/2:
+		n := copy(f.list, f.list[f.head:])
+		clear(f.list[n:])
+		f.list, f.head = f.list[:n], 0
+	}
+}
+
+// A running is the run of descriptors in progress.
+type running struct {
+	queue      int // -1 if there is none
+	began, end clock.Nanoseconds
+	more       bool    // further runs follow
+	dying      bool    // the request is aborted when the run ends
+	tasks      []Event // starts and ends of descriptors
+}
 
 // A Scheduler holds the task queues and chooses the request that uses the engine next.
 type Scheduler struct {
@@ -91,10 +171,15 @@ type Scheduler struct {
 	Observe func(Event)
 	// Descriptors enables events for the start and finish of each descriptor.
 	Descriptors bool
+	// Preemption says where a more urgent request takes the engine.
+	Preemption Preemption
+	// Depth is the capacity of each queue; 0 means DefaultDepth.
+	Depth int
 
 	now     clock.Nanoseconds
 	next    ID
-	queues  [Queues][]pending
+	queues  [Queues]fifo
+	run     running
 	state   State
 	current int // queue that ran last, -1 at first
 	secure  bool
@@ -107,10 +192,14 @@ type Stats struct {
 	Submitted, Finished, Aborted uint64
 	Runs, Switches               uint64
 	Busy                         clock.Nanoseconds
+	// Stops counts the runs that a more urgent request stopped, and Lost is the part of Busy that
+	// they took in vain.
+	Stops uint64
+	Lost  clock.Nanoseconds
 }
 
 // New returns a scheduler in state Init with empty queues.
-func New() *Scheduler { return &Scheduler{current: -1} }
+func New() *Scheduler { return &Scheduler{current: -1, run: running{queue: -1}} }
 
 // Now returns the current time, which starts at 0 and advances with the engine's work.
 func (s *Scheduler) Now() clock.Nanoseconds { return s.now }
@@ -122,19 +211,27 @@ func (s *Scheduler) State() State { return s.state }
 func (s *Scheduler) Stats() Stats { return s.stats }
 
 // Vacancy returns how many more requests fit in the queue with the given index.
-func (s *Scheduler) Vacancy(queue int) int { return depth - len(s.queues[queue]) }
+func (s *Scheduler) Vacancy(queue int) int { return s.depth() - len(s.queues[queue].waiting()) }
+
+func (s *Scheduler) depth() int {
+	if s.Depth > 0 {
+		return s.Depth
+	}
+	return DefaultDepth
+}
 
 // Waiting returns the number of requests in all queues together.
 func (s *Scheduler) Waiting() (n int) {
 	for i := range s.queues {
-		n += len(s.queues[i])
+		n += len(s.queues[i].waiting())
 	}
 	return n
 }
 
 // Submit appends a request to the queue of its priority and returns its ID. It returns a
 // *[SubmitError] if the queue is full or the request is invalid, or a *[StateError] in
-// states Init and Pause.
+// states Init and Pause. With [PreemptAbort], it stops the run in progress if the request is more
+// urgent and need not wait.
 func (s *Scheduler) Submit(r Request) (ID, error) {
 	switch {
 	case s.state == Pause || s.state == Init:
@@ -148,33 +245,54 @@ func (s *Scheduler) Submit(r Request) (ID, error) {
 	}
 	q := r.Priority.Queue()
 	if s.Vacancy(q) == 0 {
-		return 0, &SubmitError{fmt.Sprintf("queue %d is full (%d requests)", q, depth)}
+		return 0, &SubmitError{fmt.Sprintf("queue %d is full (%d requests)", q, s.depth())}
 	}
 	s.next++
-	s.queues[q] = append(s.queues[q], pending{Request: r, id: s.next, at: s.now})
+	s.queues[q].push(pending{Request: r, id: s.next})
 	s.stats.Submitted++
+	if s.Preemption == PreemptAbort && s.run.queue >= 0 && q > s.run.queue && s.chooseQueue() > s.run.queue {
+		if w, ok := s.queues[s.run.queue].waiting()[0].Work.(Interruptible); ok && w.Rewind(s.now-s.run.began) {
+			s.stopRun()
+		}
+	}
 	return s.next, nil
 }
 
 // chooseQueue returns the index of the queue to serve next, or -1 if all queues are empty or
 // waiting. A queue with a higher index has a higher hardware priority.
 func (s *Scheduler) chooseQueue() int {
+	if q := s.current; s.Preemption == PreemptNever && q >= 0 {
+		if list := s.queues[q].waiting(); len(list) > 0 && list[0].started && !isWaiting(list[0].Work) {
+			return q
+		}
+	}
 	for q := Queues - 1; q >= 0; q-- {
-		if len(s.queues[q]) == 0 {
-			continue
+		if list := s.queues[q].waiting(); len(list) > 0 && !isWaiting(list[0].Work) {
+			return q
 		}
-		if w, ok := s.queues[q][0].Work.(Waiter); ok && w.Waiting() {
-			continue
-		}
-		return q
 	}
 	return -1
 }
 
-// Step executes one run of the most urgent request that is not waiting. It returns false if all
-// queues are empty. It returns a *[StateError] if the state does not allow work, or [ErrDeadlock]
-// if the first request in every nonempty queue is waiting.
+func isWaiting(w Work) bool {
+	x, ok := w.(Waiter)
+	return ok && x.Waiting()
+}
+
+// Step executes one run of the most urgent request that is not waiting, and advances the time to
+// its end. It returns false if all queues are empty. It returns a *[StateError] if the state does
+// not allow work, or [ErrDeadlock] if the first request in every nonempty queue is waiting.
 func (s *Scheduler) Step() (bool, error) {
+	began, err := s.Begin()
+	if began {
+		s.End()
+	}
+	return began, err
+}
+
+// Begin starts the run that [Scheduler.Step] would execute, and returns like Step. Until
+// [Scheduler.End], requests may be submitted and the time may advance up to the end of the run.
+func (s *Scheduler) Begin() (began bool, err error) {
 	q := s.chooseQueue()
 	switch {
 	case q < 0 && s.Waiting() > 0:
@@ -185,7 +303,7 @@ func (s *Scheduler) Step() (bool, error) {
 	if err := s.beginRun(); err != nil {
 		return false, err
 	}
-	p := &s.queues[q][0]
+	p := &s.queues[q].waiting()[0]
 	switch {
 	case !p.started:
 		p.started = true
@@ -201,16 +319,47 @@ func (s *Scheduler) Step() (bool, error) {
 	}
 	s.observeTasks(q, p)
 	took, more := p.Work.Run()
-	s.now += took
-	s.stats.Busy += took
+	s.run = running{queue: q, began: s.now, end: s.now + took, more: more, tasks: s.run.tasks}
+	return true, nil
+}
+
+// Running returns the end of the run in progress, and whether there is one.
+func (s *Scheduler) Running() (end clock.Nanoseconds, ok bool) { return s.run.end, s.run.queue >= 0 }
+
+// End advances the time to the end of the run in progress and ends the run. It does nothing if
+// there is none.
+func (s *Scheduler) End() {
+	r := s.run
+	if r.queue < 0 {
+		return
+	}
+	s.now = r.end
+	p := &s.queues[r.queue].waiting()[0]
+	s.stats.Busy += r.end - r.began
 	s.stats.Runs++
-	if !more {
-		s.emitEvent(Finished, q, p)
+	s.endTasks(false)
+	switch {
+	case r.dying:
+		s.abortRequestAt(r.queue, 0)
+	case !r.more:
+		s.emitEvent(Finished, r.queue, p)
 		s.stats.Finished++
-		s.removeRequest(q, 0)
+		s.queues[r.queue].remove(0)
 	}
 	s.endRun()
-	return true, nil
+}
+
+// stopRun ends the run in progress now, in vain.
+func (s *Scheduler) stopRun() {
+	r := s.run
+	lost := s.now - r.began
+	s.stats.Busy += lost
+	s.stats.Lost += lost
+	s.stats.Stops++
+	s.endTasks(true)
+	s.emitEvent(Stopped, r.queue, &s.queues[r.queue].waiting()[0])
+	s.current = -1 // the request is switched in again, whichever runs next
+	s.endRun()
 }
 
 // Drain executes runs until all queues are empty. It returns any error from [Scheduler.Step].
@@ -222,22 +371,27 @@ func (s *Scheduler) Drain() error {
 	}
 }
 
-// Wait advances the current time to end. It does nothing if the current time is later.
-func (s *Scheduler) Wait(end clock.Nanoseconds) { s.now = max(s.now, end) }
-
-func (s *Scheduler) removeRequest(q, i int) {
-	list := s.queues[q]
-	copy(list[i:], list[i+1:])
-	list[len(list)-1] = pending{} // release the work of the removed request
-	s.queues[q] = list[:len(list)-1]
+// Wait advances the current time to end. It does nothing if the current time is later. While a run
+// is in progress, the time advances at most to the end of that run.
+func (s *Scheduler) Wait(end clock.Nanoseconds) {
+	if s.run.queue >= 0 {
+		end = min(end, s.run.end)
+	}
+	s.now = max(s.now, end)
 }
 
 // Abort removes the request with the given ID from its queue, even if some of its runs have been
-// executed. It returns false if there is no such request.
+// executed. A run of the request that is in progress ends first. Abort returns false if there is no
+// such request.
 func (s *Scheduler) Abort(id ID) bool {
 	for q := range s.queues {
-		for i := range s.queues[q] {
-			if p := &s.queues[q][i]; p.id == id {
+		for i, p := range s.queues[q].waiting() {
+			switch {
+			case p.id != id:
+			case i == 0 && q == s.run.queue:
+				s.run.dying = true
+				return true
+			default:
 				s.abortRequestAt(q, i)
 				return true
 			}
@@ -247,11 +401,11 @@ func (s *Scheduler) Abort(id ID) bool {
 }
 
 func (s *Scheduler) abortRequestAt(q, i int) {
-	p := &s.queues[q][i]
+	p := &s.queues[q].waiting()[i]
 	p.Work.Abort()
 	s.emitEvent(Aborted, q, p)
 	s.stats.Aborted++
-	s.removeRequest(q, i)
+	s.queues[q].remove(i)
 }
 
 // Quiesce executes runs, as [Scheduler.Step] does, until the queue with the given index is empty.
@@ -259,14 +413,14 @@ func (s *Scheduler) abortRequestAt(q, i int) {
 // Quiesce aborts the requests that remain in the queue. It returns the number of aborted requests.
 func (s *Scheduler) Quiesce(queue int) (aborted int, err error) {
 	limit := s.now + QuiesceLimit
-	for len(s.queues[queue]) > 0 && s.now < limit {
+	for len(s.queues[queue].waiting()) > 0 && s.now < limit {
 		if _, err := s.Step(); errors.Is(err, ErrDeadlock) {
 			break // the remaining requests wait forever
 		} else if err != nil {
 			return 0, err
 		}
 	}
-	for len(s.queues[queue]) > 0 {
+	for len(s.queues[queue].waiting()) > 0 {
 		s.abortRequestAt(queue, 0)
 		aborted++
 	}

@@ -86,4 +86,8 @@ func (s *Scheduler) beginRun() error {
 	return nil
 }
 
-func (s *Scheduler) endRun() { s.state = Run }
+// endRun changes the state back to Run, without a run in progress.
+func (s *Scheduler) endRun() {
+	s.run.queue = -1
+	s.state = Run
+}

@@ -7,8 +7,8 @@
 //
 // A call passes through the host's stages. A small part of them overlaps with other calls.
 // The rest holds the driver's gate, which by default admits one command at a time. After
-// the gate, the command waits in the task queue of its priority. Runs of descriptors take
-// turns on the engine, each for the time that the device reports.
+// the gate, the command waits in the task queue of its priority ([queue.Scheduler]). Runs of
+// descriptors take turns on the engine, each for the time that the device reports.
 //
 // [Simulate] processes the runs with an event queue. It draws arrivals from a seed and
 // gives identical results on every machine.

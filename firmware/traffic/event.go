@@ -19,7 +19,8 @@ type Event struct {
 // A What says which step of a call an [Event] reports.
 type What uint8
 
-// Steps of a call, in order. Began and Ran occur once for each run of descriptors.
+// Steps of a call, in order. Began and Ran occur once for each run of descriptors. A run that a more
+// urgent call stops has Began and Stopped, and begins again later.
 const (
 	Arrived  What = iota // the call is made
 	Gated                // the call waits for the gate
@@ -29,11 +30,12 @@ const (
 	Began                // a run begins
 	Ran                  // a run ends
 	Left                 // the call returns
+	Stopped              // a more urgent call stops the run in progress
 )
 
 // String describes the step, such as "run begins".
 func (w What) String() string {
-	if names := [...]string{"arrives", "at the gate", "let in", "queued", "wakes the engine", "run begins", "run ends", "returns"}; int(w) < len(names) {
+	if names := [...]string{"arrives", "at the gate", "let in", "queued", "wakes the engine", "run begins", "run ends", "returns", "run stopped"}; int(w) < len(names) {
 		return names[w]
 	}
 	return fmt.Sprintf("event %d", uint8(w))

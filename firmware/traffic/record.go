@@ -9,6 +9,7 @@ import (
 
 	"anesim/firmware"
 	"anesim/firmware/engine"
+	"anesim/firmware/queue"
 )
 
 // MaxRecordedCalls is the largest number of calls in a recorded script.
@@ -34,6 +35,9 @@ func (l *Outcome) WriteMachineScript(w io.Writer, model func(*ScriptClient) stri
 		return fail("Script.Events is %d; want %d to record all events", l.Script.Events, MaxEvents)
 	case len(l.Events) >= MaxEvents:
 		return fail("event list is full (%d events); later events may be missing", len(l.Events))
+	}
+	if l.Script.Preemption != queue.PreemptRuns {
+		return fail("script sets preemption %v, which firmware scripts do not support", l.Script.Preemption)
 	}
 	if l.Script.Power != (firmware.PowerPolicy{}) {
 		return fail("script sets a power policy, which firmware scripts do not support")

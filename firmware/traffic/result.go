@@ -15,7 +15,12 @@ type Result struct {
 	Busy    clock.Nanoseconds // time that the engine worked
 	Wake    clock.Nanoseconds // time that dispatches waited for the power domains
 	Runs    uint64
-	Energy  clock.Nanojoules // energy of the dispatches
+	Energy  clock.Nanojoules // energy of the dispatches, without LostEnergy
+	// Stops is the number of runs that more urgent calls stopped, and counts in Runs. Lost is the part
+	// of Busy that these runs took in vain, and LostEnergy their energy.
+	Stops      uint64
+	Lost       clock.Nanoseconds
+	LostEnergy clock.Nanojoules
 	// WaitEnergy is the energy that the engine draws while it is idle with its power rails
 	// on.
 	WaitEnergy clock.Nanojoules
@@ -45,7 +50,7 @@ func (r *Result) Watts() float64 {
 	if r.Time <= 0 {
 		return 0
 	}
-	return float64(r.Energy+r.WaitEnergy) / float64(r.Time)
+	return float64(r.Energy+r.LostEnergy+r.WaitEnergy) / float64(r.Time)
 }
 
 // A ClientResult holds the results for one client's calls.
@@ -54,22 +59,39 @@ type ClientResult struct {
 	Priority  queue.Priority
 	Latencies []clock.Nanoseconds // latencies of finished calls in ascending order
 	Wait      clock.Nanoseconds   // total time waiting for the gate
-	Started   int                 // calls that arrived, excluding Stuck
-	Busy      []clock.Nanoseconds // engine time for the client in each of Config.Bins intervals
-	Stuck     int                 // calls of further streams, which never return; see Client.Streams
+	// QueueWait is the total time that calls spent in their task queue other than in runs that count:
+	// behind other calls, while the engine woke, and in runs that were stopped. Longest is the
+	// longest such time of one call.
+	QueueWait, Longest clock.Nanoseconds
+	Stops              uint64              // runs of the client that more urgent calls stopped
+	Lost               clock.Nanoseconds   // engine time of these runs
+	Started            int                 // calls that arrived, excluding Stuck
+	Busy               []clock.Nanoseconds // engine time for the client in each of Config.Bins intervals
+	Stuck              int                 // calls of further streams, which never return; see Client.Streams
 }
 
 func (c *ClientResult) addWait(t clock.Nanoseconds) { c.Wait += t }
 
+func (c *ClientResult) addQueueWait(t clock.Nanoseconds) {
+	t = max(0, t) // rounding
+	c.QueueWait += t
+	c.Longest = max(c.Longest, t)
+}
+
 func (c *ClientResult) sortLatencies() { slices.Sort(c.Latencies) }
 
-// MeanWait returns how long calls waited on average until the driver admitted them, or 0 if no call
-// has finished.
-func (c *ClientResult) MeanWait() clock.Nanoseconds {
+// MeanWait returns how long calls waited on average at the driver's gate and in their task queue, or
+// 0 if no call has finished.
+func (c *ClientResult) MeanWait() clock.Nanoseconds { return c.mean(c.Wait + c.QueueWait) }
+
+// MeanQueueWait returns the part of [ClientResult.MeanWait] in the task queue.
+func (c *ClientResult) MeanQueueWait() clock.Nanoseconds { return c.mean(c.QueueWait) }
+
+func (c *ClientResult) mean(total clock.Nanoseconds) clock.Nanoseconds {
 	if len(c.Latencies) == 0 {
 		return 0
 	}
-	return c.Wait / clock.Nanoseconds(len(c.Latencies))
+	return total / clock.Nanoseconds(len(c.Latencies))
 }
 
 // A Percentile is a latency with its 95 % confidence interval.

@@ -24,10 +24,12 @@ type Script struct {
 	Duration time.Duration // time during which calls arrive; all of them run to their end
 	Seed     uint64        // seed of random arrivals; 0 means 1
 	InFlight int           // commands in flight at a time; 0 means one, as macOS allows
-	MaxCalls int           // number of calls at which arrivals stop; 0 means DefaultMaxCalls
-	Clients  []ScriptClient
-	Power    firmware.PowerPolicy
-	Events   int // number of first events to keep in Outcome.Events
+	// Preemption says where a more urgent command takes the engine; see Config.Preemption.
+	Preemption queue.Preemption
+	MaxCalls   int // number of calls at which arrivals stop; 0 means DefaultMaxCalls
+	Clients    []ScriptClient
+	Power      firmware.PowerPolicy
+	Events     int // number of first events to keep in Outcome.Events
 }
 
 // MaxEvents is the largest value of Script.Events.
@@ -137,7 +139,7 @@ func (s *Script) Run(ctx context.Context, alone func(ctx context.Context, c *Scr
 	}
 	l.Options.Power = s.Power
 	l.Config = Config{
-		Duration: clock.Nanoseconds(s.Duration.Nanoseconds()), Seed: max(1, s.Seed), InFlight: s.InFlight, MaxCalls: s.MaxCalls,
+		Duration: clock.Nanoseconds(s.Duration.Nanoseconds()), Seed: max(1, s.Seed), InFlight: s.InFlight, MaxCalls: s.MaxCalls, Preemption: s.Preemption,
 		Power: l.Options.PowerTimes(), Waiting: l.Options.Waiting(), Bins: bins,
 	}
 	timed := map[[4]string]*engine.Result{}
@@ -234,7 +236,7 @@ func newEventFilter(limit int) func(*Event) bool {
 	kept, runs := 0, map[int]bool{} // calls with a kept Began event whose run has not ended
 	return func(e *Event) bool {
 		switch {
-		case e.What == Ran: // kept if its Began was kept
+		case e.What == Ran || e.What == Stopped: // kept if its Began was kept
 			begun := runs[e.Call]
 			delete(runs, e.Call)
 			return begun
@@ -267,7 +269,7 @@ func newClient(c *ScriptClient, o *engine.Options, turns []*engine.Result) (Clie
 		}
 		works = append(works, w)
 	}
-	x.Runs, x.Energy, x.Engines, x.Host.Outside = works[0].Runs, works[0].Energy, works[0].Engines, works[0].Outside
+	x.Runs, x.Stoppable, x.Energy, x.Engines, x.Host.Outside = works[0].Runs, works[0].Stoppable, works[0].Energy, works[0].Engines, works[0].Outside
 	if len(works) > 1 {
 		x.Turns = works
 	}
@@ -276,7 +278,7 @@ func newClient(c *ScriptClient, o *engine.Options, turns []*engine.Result) (Clie
 
 // newWork returns the costs of the call with the result res.
 func newWork(o *engine.Options, res *engine.Result) (Work, error) {
-	runs, err := RunTimes(res)
+	runs, stoppable, err := listRuns(res)
 	if err != nil {
 		return Work{}, err
 	}
@@ -285,7 +287,7 @@ func newWork(o *engine.Options, res *engine.Result) (Work, error) {
 	for i := range d.Descriptors {
 		energy += d.Descriptors[i].Energy
 	}
-	return Work{runs, energy, hw.Engines(d.Descriptors), overlappingHostTime(o, res.Host)}, nil
+	return Work{runs, stoppable, energy, hw.Engines(d.Descriptors), overlappingHostTime(o, res.Host)}, nil
 }
 
 func toNanoseconds(v float64) clock.Nanoseconds { return clock.Nanoseconds(1e3 * v) }
@@ -301,19 +303,35 @@ func overlappingHostTime(o *engine.Options, host clock.Nanoseconds) clock.Nanose
 // of descriptors that must not be interrupted. RunTimes returns an error if the program cannot be
 // linked.
 func RunTimes(res *engine.Result) ([]clock.Nanoseconds, error) {
+	runs, _, err := listRuns(res)
+	return runs, err
+}
+
+// listRuns returns the times of the runs of res like [RunTimes], and how long after its start each
+// can be stopped.
+func listRuns(res *engine.Result) (runs, stoppable []clock.Nanoseconds, err error) {
 	linked, err := res.Program.Link()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var runs []clock.Nanoseconds
+	var restart firmware.Restart
 	begun := false
 	list := res.Dispatches[0].Descriptors
 	for i := range list {
 		if !begun {
-			runs = append(runs, 0)
+			runs, stoppable = append(runs, 0), append(stoppable, 0)
+			restart.Reset()
 		}
-		runs[len(runs)-1] += list[i].Time
+		at := len(runs) - 1
+		open := i < len(linked.Tasks) && restart.Begin(linked.Tasks[i]) // nothing is known of others
+		runs[at] += list[i].Time
+		switch {
+		case open:
+			stoppable[at] = runs[at]
+		case restart.Forbidden():
+			stoppable[at] = 0
+		}
 		begun = i >= len(linked.Tasks) || !firmware.EndsRun(linked.Tasks[i])
 	}
-	return runs, nil
+	return runs, stoppable, nil
 }

@@ -174,7 +174,7 @@ func TestLoadRefusals(t *testing.T) {
 		"duration: 1s":                                                        `line 1: missing "clients"`,
 		"clients: [{layer: relu}]":                                            `line 1: missing "duration"`,
 		"duration: 1s\nclients: []":                                           `line 2: malformed "clients"; want a list of at least one client`,
-		"duration: 1s\n\nclient: 3":                                           `line 3: unknown key "client" in the script; want chip, clients, duration, host, in_flight, max_calls, power, seed; did you mean clients?`,
+		"duration: 1s\n\nclient: 3":                                           `line 3: unknown key "client" in the script; want chip, clients, duration, host, in_flight, max_calls, power, preemption, seed; did you mean clients?`,
 		"duration: 1s\npower: hysteresis=x":                                   `line 2: power setting "hysteresis=x": invalid duration "x"; want a positive duration such as 50ms`,
 		"duration: -1s\nclients: [{layer: x}]":                                `line 1: invalid duration "-1s"; want a positive duration such as 500ms`,
 		"duration: 1s\nhost: macos-ai":                                        `line 2: unknown value "macos-ai"; want one of none, linux, linux-m1, macos-air, macos-mbp, macos-max, macos-max-b, macos-guide, iphone12-coreml; did you mean macos-air or macos-max?`,

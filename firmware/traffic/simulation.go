@@ -35,22 +35,26 @@ type Client struct {
 	Streams int
 	// Runs holds the durations of the program's runs of descriptors, and Energy the energy
 	// of one dispatch.
-	Runs    []clock.Nanoseconds
-	Energy  clock.Nanojoules
-	Engines int // MAC engines in use, for the energy of the wait after a call
+	Runs      []clock.Nanoseconds
+	Stoppable []clock.Nanoseconds // see [Work]
+	Energy    clock.Nanojoules
+	Engines   int // MAC engines in use, for the energy of the wait after a call
 	// Host holds the time that the host needs for each call.
 	Host Host
 	// Turns holds the work of calls with different sizes, which they take in turn. If it is not empty,
-	// it replaces Runs, Energy, Engines and Host.Outside.
+	// it replaces Runs, Stoppable, Energy, Engines and Host.Outside.
 	Turns []Work
 }
 
 // A Work holds the costs of one call of a client.
 type Work struct {
-	Runs    []clock.Nanoseconds // durations of the program's runs of descriptors
-	Energy  clock.Nanojoules    // of one dispatch
-	Engines int                 // MAC engines in use
-	Outside clock.Nanoseconds   // see [Host]
+	Runs []clock.Nanoseconds // durations of the program's runs of descriptors
+	// Stoppable holds, for each run, how long after its start a more urgent call can stop it if
+	// Config.Preemption is [queue.PreemptAbort]. A nil list means always, up to its end.
+	Stoppable []clock.Nanoseconds
+	Energy    clock.Nanojoules  // of one dispatch
+	Engines   int               // MAC engines in use
+	Outside   clock.Nanoseconds // see [Host]
 }
 
 // EngineTime returns the engine time of one call, which is the sum of w.Runs.
@@ -66,7 +70,7 @@ func (c *Client) Works() []Work {
 	if len(c.Turns) > 0 {
 		return c.Turns
 	}
-	return []Work{{c.Runs, c.Energy, c.Engines, c.Host.Outside}}
+	return []Work{{c.Runs, c.Stoppable, c.Energy, c.Engines, c.Host.Outside}}
 }
 
 // A Host holds the time that a call spends outside the engine, in three parts.
@@ -85,7 +89,10 @@ type Config struct {
 	Duration clock.Nanoseconds // time during which calls arrive; all of them run to their end
 	Seed     uint64
 	InFlight int // commands past the gate at a time; 0 means one, the documents' default
-	Power    firmware.PowerTimes
+	// Preemption says where a more urgent call takes the engine from another one. With one command
+	// in flight there is never another one.
+	Preemption queue.Preemption
+	Power      firmware.PowerTimes
 	// Waiting returns the energy that the engine draws while it waits for time t with its
 	// power rails on, after work on a number of MAC engines. A nil function counts as no
 	// energy.
@@ -161,6 +168,9 @@ func (c *Client) checkWork(w *Work) error {
 	if len(w.Runs) == 0 {
 		return fail("program has no descriptors")
 	}
+	if w.Stoppable != nil && len(w.Stoppable) != len(w.Runs) {
+		return fail("%d of %d runs say how long they can be stopped; want all or none", len(w.Stoppable), len(w.Runs))
+	}
 	total := w.Outside + c.Host.Before + c.Host.After
 	for _, r := range w.Runs {
 		if !(r >= 0) {
@@ -180,15 +190,18 @@ func (c *Client) checkWork(w *Work) error {
 	return nil
 }
 
-// A call is a client's call from its arrival until it returns.
+// A call is a client's call from its arrival until it returns. It implements
+// [queue.Interruptible].
 type call struct {
-	client  int
-	arrived clock.Nanoseconds
-	queued  clock.Nanoseconds // time at which it reached the gate
-	run     int
-	number  int
-	turn    int // index of its work
-	work    *Work
+	simulation *simulation
+	client     int
+	arrived    clock.Nanoseconds
+	queued     clock.Nanoseconds // time at which it reached the gate
+	entered    clock.Nanoseconds // time at which it reached its task queue
+	run        int
+	number     int
+	turn       int // index of its work
+	work       *Work
 }
 
 // An event is something that the simulation handles at a given simulated time. Events at
@@ -207,7 +220,6 @@ const (
 	arrives kind = iota // a call arrives
 	gates               // a call reaches the gate
 	enters              // a call reaches its task queue
-	runs                // a run of descriptors ends
 	leaves              // a call returns and the gate opens
 )
 
@@ -293,13 +305,14 @@ type simulation struct {
 	// followers[i] lists the clients that make a call when a call of client i returns.
 	followers [][]int
 	gate      [queue.Queues]fifo // calls that wait for the gate, by priority
-	queues    [queue.Queues]fifo // calls in the task queues, by priority
+	queue     *queue.Scheduler   // calls in the task queues
 	inside    int                // calls that have passed the gate and not yet returned
-	active    *call              // call that uses the engine, or nil
+	active    *call              // call that uses the engine
 	calls     int
 	free      []*call
 
 	power  firmware.Power
+	began  clock.Nanoseconds // time at which the run in progress began or begins, after a wake
 	idleAt clock.Nanoseconds // time at which the engine became idle
 	last   clock.Nanoseconds // time at which the last call ended
 	// engines is the number of MAC engines that the last run used.
@@ -313,7 +326,11 @@ func Simulate(c *Config) (*Result, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	s := &simulation{Config: c}
+	s := &simulation{Config: c, queue: queue.New()}
+	s.queue.Preemption, s.queue.Depth = c.Preemption, max(queue.DefaultDepth, c.InFlight)
+	if err := s.queue.Start(); err != nil {
+		return nil, err
+	}
 	s.power.Times = c.Power
 	s.power.Wake(firmware.AllDomains) // as if an earlier call had just ended
 	s.result.Clients = make([]ClientResult, len(c.Clients))
@@ -340,13 +357,28 @@ func Simulate(c *Config) (*Result, error) {
 			s.scheduleEvent(s.nextArrivalGap(i), event{kind: arrives, from: i})
 		}
 	}
-	for len(s.events) > 0 {
-		e := s.events.pop()
-		s.now = e.at
-		s.handleEvent(&e)
+	for {
+		// The end of a run comes before other events at the same time.
+		end, busy := s.queue.Running()
+		switch {
+		case busy && (len(s.events) == 0 || end <= s.events[0].at):
+			s.now = end
+			s.endRun()
+		case len(s.events) > 0:
+			e := s.events.pop()
+			s.now = e.at
+			s.queue.Wait(s.now)
+			if err := s.handleEvent(&e); err != nil {
+				return nil, err
+			}
+		default:
+			s.finishResult()
+			return &s.result, nil
+		}
+		if err := s.startNextRun(); err != nil {
+			return nil, err
+		}
 	}
-	s.finishResult()
-	return &s.result, nil
 }
 
 func (s *simulation) scheduleEvent(t clock.Nanoseconds, e event) {
@@ -371,7 +403,7 @@ func (s *simulation) maxCalls() int {
 	return DefaultMaxCalls
 }
 
-func (s *simulation) handleEvent(e *event) {
+func (s *simulation) handleEvent(e *event) error {
 	switch e.kind {
 	case arrives:
 		s.startCall(e.from)
@@ -381,16 +413,16 @@ func (s *simulation) handleEvent(e *event) {
 		s.gate[s.Clients[e.call.client].Priority].push(e.call)
 		s.admitCalls()
 	case enters:
+		e.call.entered = s.now
 		s.reportEvent(Queued, s.now, e.call)
-		s.queues[s.Clients[e.call.client].Priority].push(e.call)
-		s.startNextRun()
-	case runs:
-		s.endRun(e.call)
+		_, err := s.queue.Submit(queue.Request{Priority: s.Clients[e.call.client].Priority, Network: 1, Work: e.call})
+		return err
 	case leaves:
 		s.inside--
 		s.endCall(e.call)
 		s.admitCalls()
 	}
+	return nil
 }
 
 // startCall starts a call of the client with index i. It also schedules the client's next call if
@@ -414,7 +446,7 @@ func (s *simulation) startCall(i int) {
 	}
 	x := &s.Clients[i]
 	turn := s.result.Clients[i].Started % len(s.works[i])
-	*c = call{client: i, arrived: s.now, number: s.calls - 1, turn: turn, work: &s.works[i][turn]}
+	*c = call{simulation: s, client: i, arrived: s.now, number: s.calls - 1, turn: turn, work: &s.works[i][turn]}
 	s.result.Clients[i].Started++
 	s.reportEvent(Arrived, s.now, c)
 	s.scheduleEvent(s.now+c.work.Outside, event{kind: gates, call: c})
@@ -450,38 +482,67 @@ func takeFirstCall(lists *[queue.Queues]fifo) *call {
 	return nil
 }
 
-// startNextRun wakes the engine if necessary and starts the next run of the most urgent queued
-// call. It does nothing if the engine is busy or no call is queued.
-func (s *simulation) startNextRun() {
-	if s.active != nil {
-		return
+// startNextRun starts the next run of the most urgent queued call. It does nothing if the engine is
+// busy or no call is queued.
+func (s *simulation) startNextRun() error {
+	if _, busy := s.queue.Running(); busy {
+		return nil
 	}
-	for p := range s.queues {
-		c := s.queues[p].first()
-		if c == nil {
-			continue
-		}
-		s.active = c
-		s.endIdlePeriod(s.now)
-		wake := s.power.Wake(firmware.AllDomains)
-		s.result.Wake += wake
-		s.addWaitEnergy(s.now, wake)
-		took := c.work.Runs[c.run]
-		s.result.Busy += took
-		s.result.Runs++
-		s.engines = c.work.Engines
-		share := clock.Nanojoules(0)
-		if total := c.work.EngineTime(); total > 0 {
-			share = clock.Nanojoules(float64(c.work.Energy) * float64(took/total))
-		}
-		if wake > 0 {
-			s.reportEvent(Woke, s.now, c)
-		}
-		s.reportEvent(Began, s.now+wake, c)
-		s.addToBins(c.client, s.now+wake, took, share, took)
-		s.scheduleEvent(s.now+wake+took, event{kind: runs, call: c})
-		return
+	_, err := s.queue.Begin()
+	return err
+}
+
+// Run begins the call's next run, and wakes the engine first if necessary. It returns how long the
+// two take, and whether more runs follow.
+func (c *call) Run() (took clock.Nanoseconds, more bool) {
+	s := c.simulation
+	s.active = c
+	s.endIdlePeriod(s.now)
+	wake := s.power.Wake(firmware.AllDomains)
+	s.result.Wake += wake
+	s.addWaitEnergy(s.now, wake)
+	if wake > 0 {
+		s.reportEvent(Woke, s.now, c)
 	}
+	// A call that takes the engine from one for which it still wakes waits for the rest.
+	s.began = max(s.began, s.now+wake)
+	s.reportEvent(Began, s.began, c)
+	return s.began - s.now + c.work.Runs[c.run], c.run+1 < len(c.work.Runs)
+}
+
+// Rewind ends the call's run in vain, at the current time, and reports whether that is possible.
+func (c *call) Rewind(clock.Nanoseconds) bool {
+	s := c.simulation
+	lost := max(0, s.now-s.began) // nothing while the engine wakes
+	if c.work.Stoppable != nil && lost >= c.work.Stoppable[c.run] {
+		return false
+	}
+	energy := s.addRun(c, lost)
+	r := &s.result.Clients[c.client]
+	r.Stops++
+	r.Lost += lost
+	s.result.Stops++
+	s.result.Lost += lost
+	s.result.LostEnergy += energy
+	s.reportEvent(Stopped, max(s.now, s.began), c)
+	return true
+}
+
+// Abort implements [queue.Work]. No call of a simulation is aborted.
+func (c *call) Abort() {}
+
+// addRun adds the first part of the run of call c that has begun, of the given length, to the
+// result, and returns its energy.
+func (s *simulation) addRun(c *call, took clock.Nanoseconds) (energy clock.Nanojoules) {
+	if total := c.work.EngineTime(); total > 0 {
+		energy = clock.Nanojoules(float64(c.work.Energy) * float64(took/total))
+	}
+	s.result.Busy += took
+	s.result.Runs++
+	s.engines = c.work.Engines
+	s.addToBins(c.client, s.began, took, energy, took)
+	s.idleAt = max(s.now, s.began)
+	return energy
 }
 
 // endIdlePeriod adds the energy that the idle engine drew since the end of its last run to the
@@ -539,24 +600,17 @@ func (s *simulation) addToBins(client int, from, t clock.Nanoseconds, e clock.Na
 	}
 }
 
-// endRun ends the run of call c on the engine and starts the next run. After its last run,
-// c leaves its queue and returns once the host has finished its part.
-func (s *simulation) endRun(c *call) {
-	s.active, s.idleAt = nil, s.now
+// endRun ends the run on the engine. After its last run, the call leaves its queue and returns once
+// the host has finished its part.
+func (s *simulation) endRun() {
+	c := s.active
+	s.queue.End()
+	s.addRun(c, c.work.Runs[c.run])
 	s.reportEvent(Ran, s.now, c)
-	x := &s.Clients[c.client]
 	if c.run++; c.run == len(c.work.Runs) {
-		s.queues[x.Priority].removeFirst(c)
 		s.result.Energy += c.work.Energy
-		s.scheduleEvent(s.now+x.Host.After, event{kind: leaves, call: c})
-	}
-	s.startNextRun()
-}
-
-// removeFirst removes c from the queue if c is its first call, and does nothing otherwise.
-func (f *fifo) removeFirst(c *call) {
-	if f.first() == c {
-		f.pop()
+		s.result.Clients[c.client].addQueueWait(s.now - c.entered - c.work.EngineTime())
+		s.scheduleEvent(s.now+s.Clients[c.client].Host.After, event{kind: leaves, call: c})
 	}
 }
 

@@ -36,7 +36,7 @@ const maxClients = 1 << 10
 //	  - {name: batch, model: net.onnx, dim: "batch=4", priority: 6, arrival: back-to-back, threads: 2}
 //	  - {name: detect, layer: sigmoid c=64 h=56 w=56, priority: 2, after: camera, reads: {x: y}}
 //
-// Other keys of the script are chip, seed, in_flight, max_calls and power. Other keys of a client are
+// Other keys of the script are chip, seed, in_flight, preemption, max_calls and power. Other keys of a client are
 // streams and bind, values of run-time parameters that calls take in turn, as in {k: [32, 64]}. The error is a *[ScriptError] that gives the line.
 func ReadScript(data []byte) (*Script, error) {
 	if len(data) > MaxText {
@@ -60,6 +60,14 @@ func ReadScript(data []byte) (*Script, error) {
 		"seed":      func(n *yaml.Node) error { return readSeed(n, &s.Seed) },
 		"in_flight": func(n *yaml.Node) error { return readCount(n, &s.InFlight, 1, 1<<16) },
 		"max_calls": func(n *yaml.Node) error { return readCount(n, &s.MaxCalls, 1, 1<<30) },
+		"preemption": func(n *yaml.Node) error {
+			var name string
+			if err := readNameValue(n, "preemption", &name, queue.Preemptions()); err != nil {
+				return err
+			}
+			s.Preemption, _ = queue.ParsePreemption(name)
+			return nil
+		},
 		"power": func(n *yaml.Node) (err error) {
 			var list string
 			if err = readTextValue(n, "power", &list); err == nil {

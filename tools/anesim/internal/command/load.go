@@ -43,6 +43,7 @@ the engine's utilization, energy and mean power. SCRIPT is YAML; - is standard i
   seed: 1                  # of random arrivals
   power: hysteresis=50ms   # also management=off and gating=off; default is the chip's
   in_flight: 1             # commands admitted at the same time; 1 as on macOS
+  preemption: run          # none, run or abort: what a more urgent command interrupts
   clients:
     - name: camera
       layer: conv cin=64 h=56 w=56 cout=64 k=3 pad=same
@@ -63,9 +64,15 @@ the engine's utilization, energy and mean power. SCRIPT is YAML; - is standard i
       after: camera        # calls when a call of that client returns
       reads: {x: y}        # its input x shares camera's buffer y: no copy
 
-An admitted call of higher priority gets the engine when a run of descriptors ends. With
-one command in flight, it waits for whole programs. A second overlapped stream of one
-client (streams: 2) never completes on an M1; its calls are counted as stuck.`,
+An admitted call of higher priority gets the engine when a run of descriptors ends
+(preemption: run), when the program of another call ends (none), or at once (abort). An
+abort loses what the run has done, since L2 does not keep it, and the run starts again
+later; it takes no time itself (assumed). A run with a descriptor that has DisallowAbort,
+or that has overwritten its own input, is not aborted. With one command in flight, which
+is what macOS does, no host ever has two programs to preempt, so all three are the same:
+set in_flight to see a difference. The column "mean wait" counts the waits for the driver
+to admit a call and those in its task queue. A second overlapped stream of one client
+(streams: 2) never completes on an M1; its calls are counted as stuck.`,
 		Example: `  anesim load tools/anesim/examples/load.yaml
   anesim load script.yaml --json
   anesim load script.yaml --events 20

@@ -2,6 +2,8 @@ package command
 
 import (
 	"encoding/json"
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -162,5 +164,76 @@ func TestRecordedLoadHasItsEvents(t *testing.T) {
 		if code != 0 || recorded != plain {
 			t.Errorf("--events %s: %d bytes, recorded %d: %s", n, len(plain), len(recorded), errs)
 		}
+	}
+}
+
+// TestLoadAborts checks that preemption: abort lets an urgent call stop a convolution, unless one of
+// its descriptors has DisallowAbort, and that its report says what the stops cost.
+func TestLoadAborts(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, name) }
+	must := func(args ...string) string {
+		t.Helper()
+		out, errs, code := invoke(args...)
+		if code != exitDone {
+			t.Fatalf("%v: exit %d: %s", args, code, errs)
+		}
+		return out
+	}
+	must("layer", "conv", "cin=128", "h=64", "w=64", "cout=128", "k=7", "pad=3", "--timing-only", "--emit", file("conv.hwx"))
+	text := must("dump", file("conv.hwx"), "--text")
+	fixed := strings.Replace(text, "TSR TSE DstLoc", "DisallowAbort TSR TSE DstLoc", 1)
+	if fixed == text {
+		t.Fatal("the text has no descriptor that ends a run")
+	}
+	if err := os.WriteFile(file("fixed.td"), []byte(fixed), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	must("asm", file("fixed.td"), "-o", file("fixed.hwx"))
+	load := func(preemption, model string, inFlight int) (d report.Load) {
+		t.Helper()
+		script := fmt.Sprintf(`duration: 600us
+in_flight: %d
+preemption: %s
+clients:
+  - {name: bulk, model: %s, priority: 7}
+  - {name: urgent, layer: add c=4, priority: 0, arrival: fixed, rate: 10000}
+`, inFlight, preemption, model)
+		if err := os.WriteFile(file("s.yaml"), []byte(script), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal([]byte(must("load", file("s.yaml"), "--json")), &d); err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	worst := func(d report.Load) float64 {
+		return float64(d.Clients[1].Latency[len(d.Clients[1].Latency)-1].LatencyNs)
+	}
+	d := load("abort", "conv.hwx", 2)
+	alone := float64(d.Clients[1].Alone.LatencyNs)
+	if d.LostNs < 490e3 || d.LostNs > 500e3 || d.LostNJ <= 0 || worst(d) > alone*(1+1e-9) {
+		t.Errorf("%v and %v lost, an urgent call takes up to %v ns, alone %v", d.LostNs, d.LostNJ, worst(d), alone)
+	}
+	if useful := float64(d.Clients[0].Calls)*float64(d.Clients[0].Alone.EngineNs) + float64(d.Clients[1].Calls)*alone; math.Abs(float64(d.BusyNs-d.LostNs)-useful) > 1 {
+		t.Errorf("busy for %v, of which %v are lost and %v ns useful", d.BusyNs, d.LostNs, useful)
+	}
+	out := must("load", file("s.yaml"))
+	for _, want := range []string{", 2 commands in flight, preemption abort\n", "\npreemption: 6 runs stopped in vain, which cost ", "\nclient bulk: 6 runs stopped, ", "\nmean wait in the task queue: priority 0 0.0 ns, at most 0.0 ns; priority 7 "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	for _, tc := range []struct{ preemption, model string }{{"abort", "fixed.hwx"}, {"run", "conv.hwx"}, {"none", "conv.hwx"}} {
+		if d := load(tc.preemption, tc.model, 2); d.LostNs != 0 || d.Stops != 0 || worst(d) < 400e3 {
+			t.Errorf("%v: %v lost, an urgent call takes at most %v ns", tc, d.LostNs, worst(d))
+		}
+	}
+	// With one command in flight, no kind of preemption has anything to preempt.
+	if a, b := load("abort", "conv.hwx", 1), load("none", "conv.hwx", 1); worst(a) != worst(b) || a.Stops != 0 {
+		t.Errorf("with one command in flight: %v and %v ns, %d stops", worst(a), worst(b), a.Stops)
+	}
+	if _, errs, code := invoke("load", writeFile(t, "bad.yaml", []byte("preemption: abrot\nduration: 1s\nclients: [{layer: add c=4}]"))); code == exitDone || !strings.Contains(errs, `line 1: unknown value "abrot"; want one of none, run, abort; did you mean abort?`) {
+		t.Errorf("exit %d: %s", code, errs)
 	}
 }

@@ -3,11 +3,14 @@ package text
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
 	"anesim/bench/report"
+	"anesim/hw/clock"
 	"anesim/tools/anesim/internal/terminal"
 )
 
@@ -15,7 +18,11 @@ import (
 // writes the latencies of each client, and the utilisation and energy of the engine.
 func WriteLoad(w io.Writer, d *report.Load) error {
 	p := newPager(w)
-	p.Printf("arrivals for %v, seed %d, chip %s, host %s, %s in flight", time.Duration(d.DurationNs), d.Seed, d.Chip, d.Host, report.Plural(d.InFlight, "command"))
+	preemption := ""
+	if d.Preemption != "run" {
+		preemption = ", preemption " + d.Preemption
+	}
+	p.Printf("arrivals for %v, seed %d, chip %s, host %s, %s in flight%s", time.Duration(d.DurationNs), d.Seed, d.Chip, d.Host, report.Plural(d.InFlight, "command"), preemption)
 	p.Printf("")
 	t := terminal.NewTable(
 		terminal.Word("client", 0), terminal.Number("prio", 0), terminal.Word("arrival", 3), terminal.Number("calls", 0), terminal.Number("calls/s", 1),
@@ -37,6 +44,7 @@ func WriteLoad(w io.Writer, d *report.Load) error {
 	p.Printf("")
 	p.Printf("engine: busy %s of %s, utilization %.2f%%, %s of descriptors", d.BusyNs, d.TimeNs, 100*d.Utilisation, report.Plural(int(d.Runs), "run"))
 	p.Printf("energy: %s for calls, %s for waiting; mean power %s W; waited %s for power domains to wake", d.EnergyNJ, d.WaitNJ, report.Rate(d.MeanW), d.WakeNs)
+	p.printQueueWaits(d)
 	if d.HostStages != nil {
 		p.Printf("host, each call: %s", formatStages(d.HostStages))
 		p.Printf("host: other calls may overlap with %s of a call's fixed time; in the rest, %s before the engine works and %s after, no other call is admitted (%s)", d.HostSplit.BesideNs, d.HostSplit.BeforeNs, d.HostSplit.AfterNs, d.HostSplit.Evidence)
@@ -61,7 +69,7 @@ func WriteLoad(w io.Writer, d *report.Load) error {
 		for _, e := range d.Events {
 			what, took := e.What, ""
 			if e.Run > 0 {
-				what = fmt.Sprintf("run %d", e.Run)
+				what = strings.Replace(what, "run", fmt.Sprintf("run %d", e.Run), 1)
 			}
 			if e.ForNs > 0 {
 				took = e.ForNs.String()
@@ -71,6 +79,42 @@ func WriteLoad(w io.Writer, d *report.Load) error {
 		p.Table(t, 0)
 	}
 	return p.Err
+}
+
+// printQueueWaits prints how long calls of each priority waited in their task queue, and what stopped
+// runs cost, if two calls ever were in the queues.
+func (p pager) printQueueWaits(d *report.Load) {
+	if d.InFlight == 1 {
+		return
+	}
+	var parts []string
+	priorities := make(map[uint8]bool)
+	for i := range d.Clients {
+		priorities[d.Clients[i].Priority] = true
+	}
+	for _, priority := range slices.Sorted(maps.Keys(priorities)) {
+		calls, total, longest := 0, 0.0, clock.Nanoseconds(0)
+		for i := range d.Clients {
+			if x := &d.Clients[i]; x.Priority == priority && x.Calls > 0 {
+				calls += x.Calls
+				total += float64(x.Calls) * float64(x.MeanQueueNs)
+				longest = max(longest, x.LongestNs)
+			}
+		}
+		if calls > 0 {
+			parts = append(parts, fmt.Sprintf("priority %d %s, at most %s", priority, clock.Nanoseconds(total/float64(calls)), longest))
+		}
+	}
+	p.Printf("mean wait in the task queue: %s", strings.Join(parts, "; "))
+	if d.Preemption != "abort" {
+		return
+	}
+	p.Printf("preemption: %s stopped in vain, which cost %s of engine time and %s", report.Plural(int(d.Stops), "run"), d.LostNs, d.LostNJ)
+	for i := range d.Clients {
+		if x := &d.Clients[i]; x.Stops > 0 {
+			p.Printf("client %s: %s stopped, %s of engine time lost", report.Printable(x.Name), report.Plural(int(x.Stops), "run"), x.LostNs)
+		}
+	}
 }
 
 // printTimeline draws each client's share of the engine and the engine's power over time, with one

@@ -143,7 +143,7 @@ func FromLoad(d *report.Load) *Report {
 		{Title: "client", Help: "name in the script"}, {Title: "program", Help: "what it calls"}, {Title: "priority", Help: "0 is the most urgent", Number: true}, {Title: "arrival", Help: "when it makes calls"},
 		{Title: "calls", Help: "that were made", Number: true}, {Title: "calls/s", Help: "over the simulated time", Number: true}, {Title: "alone", Help: "latency with the engine to itself", Number: true},
 		{Title: "p50", Help: "median latency", Number: true}, {Title: "p90", Help: "latency", Number: true}, {Title: "p99", Help: "latency", Number: true}, {Title: "p99 low", Help: "lower end of its 95% interval", Number: true},
-		{Title: "p99 high", Help: "upper end of its 95% interval", Number: true}, {Title: "max", Help: "latency", Number: true}, {Title: "mean wait", Help: "from the call until the driver admits it", Number: true}, {Title: "stuck", Help: "calls that never completed", Number: true},
+		{Title: "p99 high", Help: "upper end of its 95% interval", Number: true}, {Title: "max", Help: "latency", Number: true}, {Title: "mean wait", Help: "for the driver to admit the call, and in the task queue", Number: true}, {Title: "stuck", Help: "calls that never completed", Number: true},
 	}
 	const p50, p90, p99, most = 0, 1, 2, 4
 	for i := range d.Clients {

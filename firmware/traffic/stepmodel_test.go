@@ -1,0 +1,248 @@
+package traffic_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"anesim/firmware/queue"
+	"anesim/firmware/traffic"
+	"anesim/hw/clock"
+)
+
+// A stepModel is a plain model of clients that share an engine. It advances in steps of one
+// nanosecond, and knows nothing of the scheduler.
+type stepModel struct {
+	config *traffic.Config
+	now    int
+	due    map[int][]func() // what happens at a time, in the order of its causes
+	left   int              // things in due
+	gate   []*stepCall
+	inside int
+	queued []*stepCall
+	on     *stepCall // on the engine
+	ran    int       // nanoseconds of the run in progress
+	result stepResult
+}
+
+type stepCall struct {
+	client, arrived, run int
+	started              bool
+}
+
+// A stepResult is what both models must agree on.
+type stepResult struct {
+	Busy, Lost, Useful, Stops int
+	Started                   []int
+	Latencies                 [][]int // in ascending order
+	Waits                     []int   // at the gate
+	QueueWaits                []int
+}
+
+func (m *stepModel) after(ns clock.Nanoseconds, f func()) {
+	m.due[m.now+int(ns)] = append(m.due[m.now+int(ns)], f)
+	m.left++
+}
+
+// take removes the oldest call of the most urgent priority from list.
+func (m *stepModel) take(list *[]*stepCall) *stepCall {
+	best := -1
+	for i, c := range *list {
+		if best < 0 || m.priority(c) < m.priority((*list)[best]) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	c := (*list)[best]
+	*list = slices.Delete(*list, best, best+1)
+	return c
+}
+
+func (m *stepModel) priority(c *stepCall) queue.Priority { return m.config.Clients[c.client].Priority }
+
+func (m *stepModel) arrive(client int) {
+	x := &m.config.Clients[client]
+	if m.now >= int(m.config.Duration) {
+		return
+	}
+	c := &stepCall{client: client, arrived: m.now}
+	m.result.Started[client]++
+	m.after(x.Host.Outside, func() {
+		m.gate = append(m.gate, c)
+		m.result.Waits[client] -= m.now
+		m.admit()
+	})
+	if x.Arrival == traffic.Fixed {
+		m.after(clock.Nanoseconds(1e9/x.Rate), func() { m.arrive(client) })
+	}
+}
+
+func (m *stepModel) admit() {
+	for m.inside < m.config.InFlight {
+		c := m.take(&m.gate)
+		if c == nil {
+			return
+		}
+		m.inside++
+		m.result.Waits[c.client] += m.now
+		m.after(m.config.Clients[c.client].Host.Before, func() {
+			m.result.QueueWaits[c.client] -= m.now
+			m.queued = append(m.queued, c)
+			if m.on != nil && m.config.Preemption == queue.PreemptAbort && m.priority(c) < m.priority(m.on) &&
+				m.ran < int(m.config.Clients[m.on.client].Stoppable[m.on.run]) {
+				m.result.Lost += m.ran
+				m.result.Stops++
+				m.queued = slices.Insert(m.queued, 0, m.on) // it is the oldest of its priority
+				m.on = nil
+			}
+			m.begin()
+		})
+	}
+}
+
+// begin gives the idle engine to the next call.
+func (m *stepModel) begin() {
+	if m.on != nil {
+		return
+	}
+	if m.config.Preemption == queue.PreemptNever {
+		for i, c := range m.queued {
+			if c.started {
+				m.on, m.ran = c, 0
+				m.queued = slices.Delete(m.queued, i, i+1)
+				return
+			}
+		}
+	}
+	if m.on = m.take(&m.queued); m.on != nil {
+		m.on.started = true
+		m.ran = 0
+	}
+}
+
+// end ends the run on the engine.
+func (m *stepModel) end() {
+	c := m.on
+	m.on = nil
+	x := &m.config.Clients[c.client]
+	m.result.Useful += int(x.Runs[c.run])
+	if c.run++; c.run < len(x.Runs) {
+		m.queued = slices.Insert(m.queued, 0, c)
+	} else {
+		m.result.QueueWaits[c.client] += m.now
+		for _, r := range x.Runs {
+			m.result.QueueWaits[c.client] -= int(r)
+		}
+		m.after(x.Host.After, func() {
+			m.inside--
+			m.result.Latencies[c.client] = append(m.result.Latencies[c.client], m.now-c.arrived)
+			if x.Arrival == traffic.BackToBack {
+				m.after(0, func() { m.arrive(c.client) })
+			}
+			m.admit()
+		})
+	}
+	m.begin()
+}
+
+func stepThrough(c *traffic.Config) stepResult {
+	n := len(c.Clients)
+	m := &stepModel{config: c, due: map[int][]func(){}}
+	m.result = stepResult{Started: make([]int, n), Latencies: make([][]int, n), Waits: make([]int, n), QueueWaits: make([]int, n)}
+	for i := range c.Clients {
+		threads := 1
+		if c.Clients[i].Arrival == traffic.BackToBack {
+			threads = max(1, c.Clients[i].Threads)
+		}
+		for range threads {
+			m.after(0, func() { m.arrive(i) })
+		}
+	}
+	for ; m.left > 0 || m.on != nil; m.now++ {
+		for m.on != nil && m.ran == int(c.Clients[m.on.client].Runs[m.on.run]) {
+			m.end()
+		}
+		for len(m.due[m.now]) > 0 {
+			f := m.due[m.now][0]
+			m.due[m.now] = m.due[m.now][1:]
+			m.left--
+			f()
+		}
+		if m.on != nil {
+			m.ran++
+			m.result.Busy++
+		}
+	}
+	for _, l := range m.result.Latencies {
+		slices.Sort(l)
+	}
+	return m.result
+}
+
+// randomMix returns clients whose times are whole nanoseconds.
+func randomMix(r *rand.Rand) *traffic.Config {
+	c := &traffic.Config{
+		Duration: clock.Nanoseconds(200 + r.IntN(1000)), InFlight: 1 + r.IntN(4),
+		Preemption: []queue.Preemption{queue.PreemptNever, queue.PreemptRuns, queue.PreemptAbort}[r.IntN(3)],
+	}
+	for i := range 1 + r.IntN(4) {
+		x := traffic.Client{
+			Name: fmt.Sprint("client ", i), Priority: queue.Priority(r.IntN(queue.Queues)), Arrival: traffic.BackToBack, Threads: 1 + r.IntN(3),
+			Host: traffic.Host{Outside: clock.Nanoseconds(r.IntN(20)), Before: clock.Nanoseconds(r.IntN(20)), After: clock.Nanoseconds(1 + r.IntN(20))},
+		}
+		if r.IntN(2) == 0 { // intervals that a rate gives exactly
+			x.Arrival, x.Threads, x.Rate = traffic.Fixed, 0, 1e9/float64(int(32)<<r.IntN(5))
+		}
+		for range 1 + r.IntN(4) {
+			x.Runs = append(x.Runs, clock.Nanoseconds(1+r.IntN(90)))
+			x.Stoppable = append(x.Stoppable, clock.Nanoseconds(r.IntN(120)))
+		}
+		c.Clients = append(c.Clients, x)
+	}
+	return c
+}
+
+// TestMixesConserveRequestsAndTime compares 1,000 random mixes of clients, under each kind of
+// preemption, with a model that advances in steps of 1 ns: every request that arrives ends, with the
+// same latency and waits, and the engine's busy time is useful time and time lost in stopped runs.
+func TestMixesConserveRequestsAndTime(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 53))
+	stops, requests := 0, 0
+	for mix := range 1000 {
+		c := randomMix(r)
+		got := run(t, c)
+		has := stepResult{Busy: int(got.Busy), Lost: int(got.Lost), Stops: int(got.Stops)}
+		for i := range got.Clients {
+			x := &got.Clients[i]
+			var list []int
+			for _, l := range x.Latencies {
+				list = append(list, int(l))
+			}
+			has.Started = append(has.Started, x.Started)
+			has.Latencies = append(has.Latencies, list)
+			has.Waits, has.QueueWaits = append(has.Waits, int(x.Wait)), append(has.QueueWaits, int(x.QueueWait))
+			if x.Started != len(list) {
+				t.Fatalf("mix %d: %d of %d requests ended", mix, len(list), x.Started)
+			}
+			for _, run := range c.Clients[i].Runs {
+				has.Useful += len(list) * int(run)
+			}
+			requests += len(list)
+		}
+		stops += has.Stops
+		if diff := cmp.Diff(stepThrough(c), has); diff != "" {
+			t.Fatalf("mix %d, preemption %v, %d in flight: %s", mix, c.Preemption, c.InFlight, diff)
+		}
+		if has.Busy != has.Useful+has.Lost {
+			t.Fatalf("mix %d: busy for %d ns, useful %d, lost %d", mix, has.Busy, has.Useful, has.Lost)
+		}
+	}
+	if stops < 1000 || requests < 15000 {
+		t.Errorf("only %d runs of %d requests are stopped", stops, requests)
+	}
+}
