@@ -14,14 +14,18 @@ import (
 	"anesim/loader/network/list"
 )
 
-// MaxCoefficients is the largest number of weights that are generated for a layer. Layers that fit
-// an engine program have far fewer.
+// MaxCoefficients is the largest number of weights that are generated for a layer.
 const MaxCoefficients = 1 << 28
+
+// maxAddressed is the largest number of weights of a layer whose file has them, or of which only the
+// time is asked. They fill the 4 GB that a program's 32-bit addresses reach. The head of a language
+// model with 256,000 tokens has a quarter of that.
+const maxAddressed = 1 << 31
 
 // Complete returns the weights with which layer x is lowered. It adds the tables of activations,
 // and generates weights that the file does not have: equal ones for an average pool, and
 // pseudo-random ones for other layers. Complete returns an error if the layer needs more than
-// [MaxCoefficients] values of one kind, and a *[ReadError] if its weights cannot be read.
+// [MaxCoefficients] generated values of one kind, and a *[ReadError] if its weights cannot be read.
 //
 // Pseudo-random values depend only on seed and on the operation and sizes of the layer, and none is
 // 0. Biases and constant operands lie between -1 and 1. Other weights lie between -s and s. If each
@@ -76,9 +80,13 @@ func completeWeights(x *list.Layer, seed uint64, how completion) (layer.Weights,
 		w.Form, w.Scale = layer.FormFP16, nil // generated values fit no other form
 	}
 	need := list.Needs(l)
-	if most := max(need.Filter, need.Bias, need.Second); most > MaxCoefficients {
+	limit, most := MaxCoefficients, max(need.Filter, need.Bias, need.Second)
+	if (w.Filter != nil || how == completeSizes) && most == need.Filter {
+		limit = maxAddressed
+	}
+	if most > limit {
 		return w, &layer.LimitError{
-			Limit: "number of weights", Got: most, Max: MaxCoefficients,
+			Limit: "number of weights", Got: most, Max: limit,
 			Nearest: "split the layer by output channels",
 		}
 	}

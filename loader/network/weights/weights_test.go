@@ -110,3 +110,25 @@ func TestDroppedShare(t *testing.T) {
 		}
 	}
 }
+
+// The head of a language model with a quarter of a million tokens has 2^30 weights. It can be timed, and
+// run with weights of a file; only so many made-up ones are refused, and what no program can address.
+func TestManyWeights(t *testing.T) {
+	head := func(columns int) *list.Layer {
+		return &list.Layer{Lower: layer.Product(1, 4096, columns, layer.Constant)}
+	}
+	if w, err := weights.Sizes(head(1<<18), 1); err != nil || w.Filter != nil {
+		t.Errorf("time of 2^30 weights: %v", err)
+	} else if p, err := lower.Sized(head(1<<18).Lower, w); err != nil || p.TaskCount < 2 {
+		t.Errorf("program of 2^30 weights: %v", err)
+	}
+	for what, complete := range map[string]func(*list.Layer, uint64) (layer.Weights, error){"made-up": weights.Complete, "streamed": weights.Streamed, "time": weights.Sizes} {
+		columns, limit := weights.MaxCoefficients/4096+1, "268435456"
+		if what == "time" {
+			columns, limit = 1<<19+1, "2147483648"
+		}
+		if _, err := complete(head(columns), 1); err == nil || !strings.Contains(err.Error(), limit) {
+			t.Errorf("%s: %v; want a limit of %s weights", what, err, limit)
+		}
+	}
+}
