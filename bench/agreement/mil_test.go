@@ -57,6 +57,20 @@ func TestMILForms(t *testing.T) {
 		{"scatter_along_axis", `scatter_along_axis(data = x, indices = tensor<int32, [1, 1, 1, 2]>([6, 0]), updates = tensor<fp16, [1, 1, 1, 2]>([10, 20]), axis = int32(3), mode = string("add"))`, "1, 1, 1, 8", []float64{16.5, -2, -1, 0, 0.5, 1, 11.5, 7}},
 		{"scatter_nd", `scatter_nd(data = x, indices = tensor<int32, [2, 4]>([[0, 0, 0, 7], [0, 0, 0, 1]]), updates = tensor<fp16, [2]>([10, 20]), mode = string("update"))`, "1, 1, 1, 8", []float64{-3.5, 20, -1, 0, 0.5, 1, 1.5, 10}},
 		{"fill_like", "fill_like(ref_tensor = x, value = fp16(1.5))", "1, 1, 1, 8", each(func(float64) float64 { return 1.5 })},
+		{"argsort puts the largest first", "argsort(x = x)", "1, 1, 1, 8", []float64{7, 6, 5, 4, 3, 2, 1, 0}},
+		{"argsort ascending", "argsort(x = x, axis = int32(3), ascending = bool(true))", "1, 1, 1, 8", []float64{0, 1, 2, 3, 4, 5, 6, 7}},
+		{"scatter of slices adds", "scatter(data = x, indices = tensor<int32, [2]>([6, 0]), updates = tensor<fp16, [1, 1, 1, 2]>([10, 20]), axis = int32(-1))", "1, 1, 1, 8", []float64{16.5, -2, -1, 0, 0.5, 1, 11.5, 7}},
+		{"scatter at a table of indices", `scatter(data = x, indices = tensor<int32, [2, 2]>([[1, 7], [0, 3]]), updates = tensor<fp16, [1, 1, 1, 2, 2]>([10, 20, 30, 40]), axis = int32(3), mode = string("update"))`, "1, 1, 1, 8", []float64{30, 10, -1, 40, 0.5, 1, 1.5, 20}},
+		{"scatter along the first axis", `scatter(data = x, indices = tensor<int32, [1]>([0]), updates = tensor<fp16, [1, 1, 1, 8]>([1, 2, 3, 4, 5, 6, 7, 8]), mode = string("max"), validate_indices = bool(true))`, "1, 1, 1, 8", []float64{1, 2, 3, 4, 5, 6, 7, 8}},
+		{"reverse_sequence reverses the beginning", "reverse_sequence(x = x, lengths = tensor<int32, [1]>([3]), seq_axis = int32(-1), batch_axis = int32(0))", "1, 1, 1, 8", []float64{-1, -2, -3.5, 0, 0.5, 1, 1.5, 7}},
+		{"sliding_windows overlap", "sliding_windows(x = x, axis = int32(-1), size = int32(4), stride = int32(2))", "1, 1, 1, 3, 4", []float64{-3.5, -2, -1, 0, -1, 0, 0.5, 1, 0.5, 1, 1.5, 7}},
+		{"sliding_windows at each element", "sliding_windows(x = x, axis = int32(3), size = int32(7))", "1, 1, 1, 2, 7", []float64{-3.5, -2, -1, 0, 0.5, 1, 1.5, -2, -1, 0, 0.5, 1, 1.5, 7}},
+		{"space_to_batch pads first", "space_to_batch(x = x, block_shape = tensor<int32, [2]>([2, 3]), paddings = tensor<int32, [2, 2]>([[1, 0], [0, 1]]))", "6, 1, 1, 3",
+			[]float64{0, 0, 0, 0, 0, 0, 0, 0, 0, -3.5, 0, 1.5, -2, 0.5, 7, -1, 1, 0}},
+		{"batch_to_space crops last", "batch_to_space(x = blocks, block_shape = tensor<int32, [2]>([1, 4]), crops = tensor<int32, [2, 2]>([[0, 0], [1, 2]]))", "1, 1, 1, 5",
+			[]float64{-1, 0.5, 1.5, -2, 0}},
+		{"resample between pixels", `resample(x = x, coordinates = tensor<fp16, [1, 1, 2, 2]>([-1, 0, 0, 0]), sampling_mode = string("bilinear"), padding_mode = string("border"), padding_value = fp16(0), coordinates_mode = string("normalized_minus_one_to_one"), align_corners = bool(true))`, "1, 1, 1, 2", []float64{-3.5, 0.25}},
+		{"resample beyond the edge", `resample(x = x, coordinates = tensor<fp16, [1, 1, 2, 2]>([-1, 0, 0.125, 0]), sampling_mode = string("bilinear"), padding_mode = string("constant"), padding_value = fp16(0), coordinates_mode = string("normalized_minus_one_to_one"), align_corners = bool(false))`, "1, 1, 1, 2", []float64{-1.75, 0.5}},
 		{"gelu by tanh", `gelu(x = x, mode = string("TANH_APPROXIMATION"))`, "1, 1, 1, 8", each(func(v float64) float64 {
 			return v / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(v+0.044715*v*v*v)))
 		})},
@@ -69,6 +83,9 @@ func TestMILForms(t *testing.T) {
 			}
 			if strings.Contains(tc.call, "hot)") {
 				before = "tensor<fp16, [8]> hot = one_hot(indices = int32(5), one_hot_vector_size = int32(8), on_value = fp16(1), off_value = fp16(0));\n"
+			}
+			if strings.Contains(tc.call, "blocks") {
+				before = "tensor<fp16, [4, 1, 1, 2]> blocks = reshape(x = x, shape = tensor<int32, [4]>([4, 1, 1, 2]));\n"
 			}
 			if strings.Contains(tc.call, "vectors") { // indices 1, 0, 2, 0 of the vectors (1, 2), (3, 4) and (5, 6)
 				before = "tensor<fp16, [1, 1, 1, 8]> vectors = constexpr_lut_to_dense(indices = tensor<uint2, [1, 1, 1, 4]>([1, 0, 2, 0]), lut = tensor<fp16, [1, 1, 1, 1, 4, 2]>([1, 2, 3, 4, 5, 6, 7, 8]), vector_axis = int32(-1));\n"
@@ -93,6 +110,104 @@ func TestMILForms(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestGatedMIL computes a GRU by the definition of Core ML's documentation: the gates are reset, output and
+// update, and the reset gate multiplies the state or, with reset_after, its product and bias.
+func TestGatedMIL(t *testing.T) {
+	const in, hidden, steps = 3, 2, 4
+	sigmoid := func(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
+	ih, hh := someNumbers(3*hidden*in, 1), someNumbers(3*hidden*hidden, 4)
+	bias, inputBias, xs, h0 := someNumbers(3*hidden, 6), someNumbers(3*hidden, 7), someNumbers(steps*in, 3), someNumbers(hidden, 8)
+	for _, tc := range []struct {
+		what                               string
+		reverse, after, input, biased, all bool
+	}{
+		{"plain", false, false, false, false, true}, {"biased", false, false, false, true, true}, {"last state", false, false, false, true, false},
+		{"reverse", true, false, false, true, false}, {"two biases", false, false, true, true, true},
+		{"reset_after", false, true, false, true, true}, {"reset_after with two biases", false, true, true, true, true},
+	} {
+		product := func(w []float64, gate, i, n int, v []float64) (sum float64) {
+			for j := range n {
+				sum += w[(gate*hidden+i)*n+j] * v[j]
+			}
+			return sum
+		}
+		biasOf := func(list []float64, given bool, gate, i int) float64 {
+			if !given {
+				return 0
+			}
+			return list[gate*hidden+i]
+		}
+		h := h0
+		var sequence []float64
+		for k := range steps {
+			if tc.reverse {
+				k = steps - 1 - k
+			}
+			v := xs[k*in : (k+1)*in]
+			var r, z, next [hidden]float64
+			for i := range hidden {
+				r[i] = sigmoid(product(ih, 0, i, in, v) + product(hh, 0, i, hidden, h) + biasOf(bias, tc.biased, 0, i) + biasOf(inputBias, tc.input, 0, i))
+				z[i] = sigmoid(product(ih, 2, i, in, v) + product(hh, 2, i, hidden, h) + biasOf(bias, tc.biased, 2, i) + biasOf(inputBias, tc.input, 2, i))
+			}
+			for i := range hidden {
+				o := product(ih, 1, i, in, v) + biasOf(inputBias, tc.input, 1, i)
+				if tc.after {
+					o += r[i] * (product(hh, 1, i, hidden, h) + biasOf(bias, tc.biased, 1, i))
+				} else {
+					o += product(hh, 1, i, hidden, []float64{r[0] * h[0], r[1] * h[1]}) + biasOf(bias, tc.biased, 1, i)
+				}
+				next[i] = (1-z[i])*math.Tanh(o) + z[i]*h[i]
+			}
+			h = slices.Clone(next[:])
+			sequence = append(sequence, h...)
+		}
+		args := fmt.Sprintf("x = x, weight_ih = %s, weight_hh = %s, initial_h = %s, output_sequence = bool(%v)", halfLiteral(ih, 3*hidden, in), halfLiteral(hh, 3*hidden, hidden), halfLiteral(h0, 1, hidden), tc.all)
+		if tc.biased {
+			args += ", bias = " + halfLiteral(bias, 3*hidden)
+		}
+		if tc.input {
+			args += ", input_bias = " + halfLiteral(inputBias, 3*hidden)
+		}
+		if tc.after {
+			args += ", reset_after = bool(true)"
+		}
+		if tc.reverse {
+			args += `, direction = string("reverse")`
+		}
+		length, want := steps, sequence
+		if !tc.all {
+			length, want = 1, h
+		}
+		text := fmt.Sprintf("program(1.3)\n{\n func main<ios18>(tensor<fp16, [%d, 1, %d]> x) {\n tensor<fp16, [%d, 1, %d]> y, tensor<fp16, [1, %[4]d]> h = gru(%s)[name = string(\"y\")];\n } -> (y, h);\n}\n", steps, in, length, hidden, args)
+		n, err := network.ReadMIL([]byte(text), network.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _, err := RunNetwork(n, map[string]*reference.Tensor{"x": {Type: onnx.Float16, Dims: []int{steps, 1, in}, Data: xs}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, w := range map[string][]float64{"y": want, "h": h} {
+			r := got[name]
+			if r == nil || len(r.Data) != len(w) {
+				t.Errorf("%s: %s is %+v; want %d elements; %+v", tc.what, name, r, len(w), n.Layers)
+				continue
+			}
+			for i := range w {
+				if math.Abs(r.Data[i]-w[i]) > 0.006 {
+					t.Errorf("%s: element %d of %s is %g; want %g", tc.what, i, name, r.Data[i], w[i])
+				}
+			}
+		}
+	}
+}
+
+// halfLiteral returns a constant of MIL.
+func halfLiteral(v []float64, dims ...int) string {
+	list := func(v any) string { return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(v)), ", "), "[]") }
+	return fmt.Sprintf("tensor<fp16, [%s]>([%s])", list(dims), list(v))
 }
 
 // TestRecurrentMIL computes an LSTM and an RNN by their definition: the gates are input, forget, output and cell,
@@ -131,9 +246,7 @@ func TestRecurrentMIL(t *testing.T) {
 		}
 		return all, h, c
 	}
-	literal := func(v []float64, dims ...int) string {
-		return fmt.Sprintf("tensor<fp16, [%s]>([%s])", strings.Trim(strings.Join(strings.Fields(fmt.Sprint(dims)), ", "), "[]"), strings.Trim(strings.Join(strings.Fields(fmt.Sprint(v)), ", "), "[]"))
-	}
+	literal := halfLiteral
 	xs := someNumbers(steps*in, 3)
 	for _, tc := range []struct {
 		name     string

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"anesim/loader/network/graph"
+	"anesim/loader/network/list"
 )
 
 // milOptions has plain calls of MIL operations, and the optional arguments that the operations have,
@@ -58,6 +61,25 @@ var milOptions = []struct {
 		"stride = tensor<int32, [4]>([1, 1, 2, 1])", "begin_mask = tensor<bool, [4]>([true, true, true, true])",
 		"end_mask = tensor<bool, [4]>([true, true, true, true])", "squeeze_mask = tensor<bool, [4]>([true, false, false, false])",
 	}},
+	{"argsort(x = x", []string{"axis = int32(1)", "ascending = bool(true)"}},
+	{"non_zero(x = x", nil},
+	{"scatter(data = x, indices = tensor<int32, [1]>([0]), updates = tensor<fp16, [1, 4, 6, 8]>([" + ones(192) + "])", []string{
+		"axis = int32(1), updates = tensor<fp16, [1, 1, 6, 8]>([" + ones(48) + "])", `mode = string("update")`,
+	}},
+	{"reverse_sequence(x = x, lengths = tensor<int32, [4]>([1, 2, 3, 4]), seq_axis = int32(3), batch_axis = int32(1)", []string{
+		"seq_axis = int32(2)", "batch_axis = int32(2), lengths = tensor<int32, [6]>([1, 2, 3, 4, 5, 6])",
+	}},
+	{"sliding_windows(x = x, axis = int32(3), size = int32(4)", []string{"stride = int32(2)", "axis = int32(2)"}},
+	{"space_to_batch(x = x, block_shape = tensor<int32, [2]>([2, 2]), paddings = tensor<int32, [2, 2]>([[0, 0], [0, 0]])", []string{
+		"paddings = tensor<int32, [2, 2]>([[1, 1], [0, 0]])", "block_shape = tensor<int32, [2]>([3, 2])", "block_shape = tensor<int32, [2]>([4, 2])",
+	}},
+	{"batch_to_space(x = x, block_shape = tensor<int32, [2]>([1, 1]), crops = tensor<int32, [2, 2]>([[0, 0], [0, 0]])", []string{
+		"crops = tensor<int32, [2, 2]>([[1, 1], [0, 0]])", "block_shape = tensor<int32, [2]>([2, 1])",
+	}},
+	{`resample(x = x, coordinates = tensor<fp16, [1, 1, 2, 2]>([-1.5, 0.3, 0.4, 0.2]), sampling_mode = string("bilinear"), padding_mode = string("border"), padding_value = fp16(0), coordinates_mode = string("normalized_minus_one_to_one"), align_corners = bool(true)`, []string{
+		`sampling_mode = string("nearest")`, `padding_mode = string("constant")`, `padding_mode = string("reflection")`, "padding_value = fp16(1)",
+		`coordinates_mode = string("unnormalized")`, "align_corners = bool(false)",
+	}},
 	{"scaled_dot_product_attention(query = x, key = x, value = x", []string{"attn_mask = tensor<fp16, [6, 6]>([" + ones(36) + "])"}},
 }
 
@@ -72,12 +94,30 @@ func describeMIL(call string) (layers, reason string) {
 		return "", err.Error()
 	}
 	for _, l := range n.Layers {
+		if h := l.Host; h != nil { // what it computes says more than the address of a function
+			layers += fmt.Sprintln(runStage(h))
+			l.Host, l.Reason = nil, ""
+		}
 		layers += fmt.Sprintf("%+v\n", l)
 		if l.Reason != "" && reason == "" {
 			reason = l.Reason
 		}
 	}
 	return layers + fmt.Sprint(n.Constants, n.Results), reason
+}
+
+// runStage returns the results of a stage of the host for inputs of different elements.
+func runStage(h *list.Stage) string {
+	var in []list.Array
+	for _, d := range h.Inputs {
+		a := list.Array{Dims: d, Numbers: make([]float64, graph.Elements(d))}
+		for i := range a.Numbers {
+			a.Numbers[i] = float64(i * 37 % 101)
+		}
+		in = append(in, a)
+	}
+	out, err := h.Run(in)
+	return fmt.Sprint(out, err)
 }
 
 // TestMILOptions holds that no optional argument of an operation is ignored: it changes the layers

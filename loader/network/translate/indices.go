@@ -104,6 +104,106 @@ func emitScatter(x *operation) {
 	x.emitNode("ScatterElements", in, newIntAttr("axis", x.intArgument("axis", 0)), newTextAttr("reduction", mode))
 }
 
+// emitScatterAlongAxis emits a node that changes whole slices along an axis, at the indices that the
+// operation lists. The updates have the axes of the indices in the place of that axis.
+func emitScatterAlongAxis(x *operation) {
+	mode, ok := scatterModes[x.textArgument("mode", "add")]
+	if !ok {
+		x.err = fmt.Errorf("mode %q is not supported; want update, add, mul, max or min", x.textArgument("mode", ""))
+		return
+	}
+	if x.boolArgument("validate_indices") != x.hasArgument("validate_indices") {
+		x.arguments("validate_indices") // indices out of range are errors in either case
+	}
+	data, indices, updates := x.inputName("data"), x.inputName("indices"), x.inputName("updates")
+	rank, found := int64(x.declaredRank(data)), int64(x.declaredRank(indices))
+	axis := x.intArgument("axis", 0)
+	if axis < 0 {
+		axis += rank
+	}
+	if axis < 0 || axis >= rank {
+		x.err = fmt.Errorf("axis %d is out of range for rank %d", axis, rank)
+		return
+	}
+	at := x.emitIntermediateNode("Unsqueeze", []string{indices, x.newIntsConstant(-1)})
+	if axis == 0 {
+		x.emitNode("ScatterND", []string{data, at, updates}, newTextAttr("reduction", mode))
+		return
+	}
+	front := func(name string, rank, axes int64) (moved string, back []int64) {
+		perm := axesToFront(rank, axis, axes)
+		back = make([]int64, rank)
+		for i, p := range perm {
+			back[p] = int64(i)
+		}
+		return x.emitIntermediateNode("Transpose", []string{name}, newIntsAttr("perm", perm...)), back
+	}
+	data, back := front(data, rank, 1)
+	updates, _ = front(updates, rank-1+found, found)
+	y := x.emitIntermediateNode("ScatterND", []string{data, at, updates}, newTextAttr("reduction", mode))
+	x.emitNode("Transpose", []string{y}, newIntsAttr("perm", back...))
+}
+
+// axesToFront returns the permutation of rank axes that moves n of them, from the given one on, to the
+// front.
+func axesToFront(rank, axis, n int64) []int64 {
+	var perm, rest []int64
+	for i := range rank {
+		if axis <= i && i < axis+n {
+			perm = append(perm, i)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	return append(perm, rest...)
+}
+
+// emitArgSort emits a node that finds the order of the elements along an axis. Without ascending, the
+// largest comes first.
+func emitArgSort(x *operation) {
+	in := x.inputName("x")
+	d := x.dims[in]
+	axis := x.intArgument("axis", -1)
+	at := axis
+	if at < 0 {
+		at += int64(len(d))
+	}
+	if at < 0 || at >= int64(len(d)) || d[at] < 1 {
+		x.err = fmt.Errorf("axis %d is out of range or unknown in shape %v", axis, d)
+		return
+	}
+	largest := int64(1)
+	if x.boolArgument("ascending") {
+		largest = 0
+	}
+	x.appendNode("TopK", []string{in, x.newIntsConstant(d[at])}, []string{"", x.Outputs[0].Name}, []attribute{newIntAttr("axis", axis), newIntAttr("largest", largest)})
+}
+
+// emitReverseSequence emits nodes that reverse the first elements of each sequence of a batch, as many as
+// the argument lengths says. ONNX has the two axes at the front.
+func emitReverseSequence(x *operation) {
+	in := x.inputName("x")
+	rank := int64(x.declaredRank(in))
+	axes := x.resolveNegativeAxes([]int64{x.intArgument("seq_axis", 0), x.intArgument("batch_axis", 0)}, int(rank))
+	if axes[0] == axes[1] || slices.Min(axes) < 0 || slices.Max(axes) >= rank {
+		x.err = fmt.Errorf("seq_axis and batch_axis are %v; want two axes of %d", axes, rank)
+		return
+	}
+	perm := slices.Clone(axes)
+	for i := range rank {
+		if !slices.Contains(axes, i) {
+			perm = append(perm, i)
+		}
+	}
+	back := make([]int64, rank)
+	for i, p := range perm {
+		back[p] = int64(i)
+	}
+	y := x.emitIntermediateNode("Transpose", []string{in}, newIntsAttr("perm", perm...))
+	y = x.emitIntermediateNode("ReverseSequence", []string{y, x.inputName("lengths")}, newIntAttr("time_axis", 0), newIntAttr("batch_axis", 1))
+	x.emitNode("Transpose", []string{y}, newIntsAttr("perm", back...))
+}
+
 // emitCumSum emits a node that computes a cumulative sum along an axis.
 func emitCumSum(x *operation) {
 	truth := func(key string) int64 {

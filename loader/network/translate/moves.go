@@ -3,6 +3,9 @@ package translate
 import (
 	"fmt"
 	"slices"
+
+	"anesim/loader/network/list"
+	"anesim/loader/network/onnx"
 )
 
 func emitConcat(x *operation) {
@@ -176,4 +179,78 @@ func emitReverse(x *operation) {
 	n := len(axes)
 	back := slices.Repeat([]int64{-1}, n)
 	x.emitNode("Slice", []string{x.inputName("x"), x.newIntsConstant(back...), x.newIntsConstant(slices.Repeat([]int64{-1 << 40}, n)...), x.newIntsConstant(axes...), x.newIntsConstant(back...)})
+}
+
+// emitSlidingWindows emits a node that reads overlapping windows along an axis. Two axes take its place:
+// the number of the window, and the element in it.
+func emitSlidingWindows(x *operation) {
+	in := x.inputName("x")
+	d := x.dims[in]
+	axis := x.resolveNegativeAxes([]int64{x.intArgument("axis", 0)}, len(d))[0]
+	size, stride := x.intArgument("size", 0), x.intArgument("stride", 1)
+	if axis < 0 || axis >= int64(len(d)) || size < 1 || stride < 1 || d[axis] < size {
+		x.err = fmt.Errorf("windows of %d elements at each %d along axis %d do not fit shape %v", size, stride, axis, d)
+		return
+	}
+	windows := (d[axis]-size)/stride + 1
+	if windows > int64(maxUnpackedElements(x))/size {
+		x.err = fmt.Errorf("%d windows of %d elements exceed the limit of %d elements for a model of this size", windows, size, maxUnpackedElements(x))
+		return
+	}
+	at := make([]float64, 0, windows*size)
+	for w := range windows {
+		for k := range size {
+			at = append(at, float64(w*stride+k))
+		}
+	}
+	x.emitNode("Gather", []string{in, x.newConstant(onnx.Int64, []int64{windows, size}, at...)}, newIntAttr("axis", axis))
+}
+
+// blockArguments returns the extents of the blocks of rows and columns, and the four numbers of the
+// argument with the given key: before and after the rows, and before and after the columns. ok is false if
+// they do not fit an image.
+func (x *operation) blockArguments(key string) (d, block, edges []int64, ok bool) {
+	d, block, edges = x.dims[x.inputName("x")], x.intsArgument("block_shape"), x.intsArgument(key)
+	ok = len(d) == 4 && len(block) == 2 && len(edges) == 4 && slices.Min(d) > 0 && slices.Min(block) > 0 && slices.Min(edges) >= 0 &&
+		max(slices.Max(d), slices.Max(block), slices.Max(edges)) <= list.MaxExtent
+	if !ok {
+		x.fail(fmt.Errorf("block_shape %v and %s %v do not fit shape %v", block, key, edges, d))
+	}
+	return d, block, edges, ok
+}
+
+// emitSpaceToBatch emits nodes that move the places in each block of pixels to the batch, in front of the
+// images.
+func emitSpaceToBatch(x *operation) {
+	d, block, pad, ok := x.blockArguments("paddings")
+	if !ok {
+		return
+	}
+	h, w := d[2]+pad[0]+pad[1], d[3]+pad[2]+pad[3]
+	if h%block[0] != 0 || w%block[1] != 0 {
+		x.fail(fmt.Errorf("%d padded rows and %d columns are not whole blocks of block_shape %v", h, w, block))
+		return
+	}
+	y := x.emitIntermediateNode("Pad", []string{x.inputName("x"), x.newIntsConstant(0, 0, pad[0], pad[2], 0, 0, pad[1], pad[3])})
+	y = x.emitIntermediateNode("Reshape", []string{y, x.newIntsConstant(d[0], d[1], h/block[0], block[0], w/block[1], block[1])})
+	y = x.emitIntermediateNode("Transpose", []string{y}, newIntsAttr("perm", 3, 5, 0, 1, 2, 4))
+	x.emitNode("Reshape", []string{y, x.newIntsConstant(block[0]*block[1]*d[0], d[1], h/block[0], w/block[1])})
+}
+
+// emitBatchToSpace emits nodes that undo what emitSpaceToBatch does.
+func emitBatchToSpace(x *operation) {
+	d, block, crop, ok := x.blockArguments("crops")
+	if !ok {
+		return
+	}
+	h, w := d[2]*block[0], d[3]*block[1]
+	if d[0]%(block[0]*block[1]) != 0 || crop[0]+crop[1] >= h || crop[2]+crop[3] >= w {
+		x.fail(fmt.Errorf("block_shape %v and crops %v do not fit shape %v", block, crop, d))
+		return
+	}
+	n := d[0] / (block[0] * block[1])
+	y := x.emitIntermediateNode("Reshape", []string{x.inputName("x"), x.newIntsConstant(block[0], block[1], n, d[1], d[2], d[3])})
+	y = x.emitIntermediateNode("Transpose", []string{y}, newIntsAttr("perm", 2, 3, 4, 0, 5, 1))
+	y = x.emitIntermediateNode("Reshape", []string{y, x.newIntsConstant(n, d[1], h, w)})
+	x.emitNode("Slice", []string{y, x.newIntsConstant(crop[0], crop[2]), x.newIntsConstant(h-crop[1], w-crop[3]), x.newIntsConstant(2, 3)})
 }

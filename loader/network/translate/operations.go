@@ -99,7 +99,12 @@ func newEmitterTable() map[string]func(x *operation) {
 			x.emitNode("GatherND", []string{x.inputName("x"), x.inputName("indices")}, newIntAttr("batch_dims", x.intArgument("batch_dims", 0)))
 		},
 		"one_hot": emitOneHot, "scatter_nd": emitScatter, "scatter_along_axis": emitScatter,
-		"lstm": emitLSTM, "rnn": emitRNN, "l2_pool": emitPool, "softplus_parametric": emitParametricSoftplus,
+		"argsort": emitArgSort, "scatter": emitScatterAlongAxis, "reverse_sequence": emitReverseSequence, "sliding_windows": emitSlidingWindows,
+		"space_to_batch": emitSpaceToBatch, "batch_to_space": emitBatchToSpace, "resample": emitResample,
+		"non_zero": func(x *operation) {
+			x.emitNode("Transpose", []string{x.emitIntermediateNode("NonZero", []string{x.inputName("x")})}, newIntsAttr("perm", 1, 0))
+		},
+		"lstm": emitLSTM, "rnn": emitRNN, "gru": emitGRU, "l2_pool": emitPool, "softplus_parametric": emitParametricSoftplus,
 		"fill_like": func(x *operation) {
 			x.emitNode("Expand", []string{x.newFloatConstant(x.floatArgument("value", 0)), x.emitIntermediateNode("Shape", []string{x.inputName("ref_tensor")})})
 		},

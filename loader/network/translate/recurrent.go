@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"anesim/loader/network/graph"
 	"anesim/loader/network/onnx"
 )
 
@@ -80,9 +81,23 @@ func (x *operation) emitRecurrent(c *cell, activations ...string) {
 		return x.emitIntermediateNode("Concat", parts, newIntAttr("axis", 0))
 	}
 	inputs := []string{in, stack(ih), stack(hh), "", ""}
-	if len(bias) > 0 {
-		zeros := x.newConstant(onnx.Float16, []int64{int64(len(ends)), w[0]}, make([]float64, int64(len(ends))*w[0])...)
-		inputs[3] = x.emitIntermediateNode("Concat", []string{stack(bias), zeros}, newIntAttr("axis", 1))
+	attributes := []attribute{newIntAttr("hidden_size", hidden), newTextAttr("direction", direction), {"activations", onnx.Attribute{Strings: acts}}}
+	zeros := func() string {
+		return x.newConstant(onnx.Float16, []int64{int64(len(ends)), w[0]}, make([]float64, int64(len(ends))*w[0])...)
+	}
+	switch after := c.op == "GRU" && x.boolArgument("reset_after"); {
+	case c.op == "GRU" && (after || x.hasArgument("input_bias")):
+		parts := []string{zeros(), zeros()} // of the input, and of the state
+		if x.hasArgument("input_bias") {
+			parts[0] = stack([]string{x.blocksInOrder(x.inputName("input_bias"), hidden, c.order...)})
+		}
+		if len(bias) > 0 {
+			parts[1] = stack(bias)
+		}
+		inputs[3] = x.emitIntermediateNode("Concat", parts, newIntAttr("axis", 1))
+		attributes = append(attributes, newIntAttr("linear_before_reset", int64(graph.Truth(after))))
+	case len(bias) > 0:
+		inputs[3] = x.emitIntermediateNode("Concat", []string{stack(bias), zeros()}, newIntAttr("axis", 1))
 	}
 	dirs := int64(len(ends))
 	for _, key := range c.states { // [batch, directions*hidden] in MIL
@@ -98,8 +113,7 @@ func (x *operation) emitRecurrent(c *cell, activations ...string) {
 		x.fail(fmt.Errorf("operation has %d results; want %d", len(x.Outputs), len(out)))
 		return
 	}
-	direct := newTextAttr("direction", direction)
-	x.appendNode(c.op, inputs, out, []attribute{newIntAttr("hidden_size", hidden), direct, {"activations", onnx.Attribute{Strings: acts}}})
+	x.appendNode(c.op, inputs, out, attributes)
 	for i, y := range out {
 		shape := []int64{batch, dirs * hidden}
 		perm := []int64{1, 0, 2}
@@ -118,6 +132,13 @@ func (x *operation) emitRecurrent(c *cell, activations ...string) {
 func emitLSTM(x *operation) {
 	act := []string{x.activationArgument("recurrent_activation", "sigmoid"), x.activationArgument("cell_activation", "tanh"), x.activationArgument("activation", "tanh")}
 	x.emitRecurrent(&cell{"LSTM", []string{"initial_h", "initial_c"}, []int64{0, 2, 1, 3}}, act...)
+}
+
+// emitGRU emits a GRU. MIL has the gates reset, output and update, and ONNX update, reset and output. With
+// reset_after, the reset gate multiplies the product with the state and its bias, not the state; the
+// argument input_bias has the biases that it does not multiply.
+func emitGRU(x *operation) {
+	x.emitRecurrent(&cell{"GRU", []string{"initial_h"}, []int64{2, 0, 1}}, x.activationArgument("recurrent_activation", "sigmoid"), x.activationArgument("activation", "tanh"))
 }
 
 func emitRNN(x *operation) {

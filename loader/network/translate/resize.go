@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"anesim/loader/network/graph"
 	"anesim/loader/network/onnx"
 )
 
@@ -104,4 +105,22 @@ func emitResize(x *operation) {
 		return
 	}
 	x.emitResizeToSize(mode, x.textArgument("sampling_mode", "DEFAULT"), shape[len(shape)-int(n):]...)
+}
+
+// emitResample emits a node that samples images between pixels, at coordinates from -1 to 1 as
+// torch.nn.functional.grid_sample writes them. Other coordinates and paddings are refused.
+func emitResample(x *operation) {
+	pads := map[string]string{"constant": "zeros", "border": "border"}
+	modes := map[string]string{"bilinear": "bilinear", "nearest": "nearest"}
+	pad, padKnown := pads[x.textArgument("padding_mode", "")]
+	mode, modeKnown := modes[x.textArgument("sampling_mode", "")]
+	switch kind := x.textArgument("coordinates_mode", ""); {
+	case kind != "normalized_minus_one_to_one":
+		x.fail(fmt.Errorf("coordinates_mode %q is not supported; want normalized_minus_one_to_one", kind))
+	case !padKnown || x.floatArgument("padding_value", 0) != 0:
+		x.fail(fmt.Errorf("padding_mode %q with padding_value %g is not supported; want border, or constant and 0", x.textArgument("padding_mode", ""), x.floatArgument("padding_value", 0)))
+	case !modeKnown:
+		x.fail(fmt.Errorf("sampling_mode %q is not supported; want bilinear or nearest", x.textArgument("sampling_mode", "")))
+	}
+	x.emitNode("GridSample", []string{x.inputName("x"), x.inputName("coordinates")}, newTextAttr("mode", mode), newTextAttr("padding_mode", pad), newIntAttr("align_corners", int64(graph.Truth(x.boolArgument("align_corners")))))
 }
