@@ -3,7 +3,7 @@ package bench
 import (
 	"anesim/hw/regs"
 	"anesim/loader/layer"
-	"anesim/loader/lower/task"
+	"anesim/loader/lower"
 )
 
 // This file builds the passes over tensors larger than L2, and the batched matmuls with a
@@ -21,14 +21,14 @@ func newStep(g *regs.Groups) Step {
 // engine reads its source from memory if read is true, and writes its result to memory if write is
 // true.
 func newPlanarPass(form regs.PlanarForm, m, k int, read, write bool) Step {
-	return newStep(task.PlanarPass(form, m, k, read, write))
+	return newStep(lower.PlanarPass(form, m, k, read, write))
 }
 
 // newTablePass returns a step in which the MAC engines look up m rows of k elements in an
 // activation table. They read their source from memory if read is true, and write their result to
 // memory if write is true.
 func newTablePass(m, k int, read, write bool) Step {
-	return newStep(task.TablePass(m, k, read, write))
+	return newStep(lower.TablePass(m, k, read, write))
 }
 
 // A sweep is one pass of an operation over all elements of its tensor.
@@ -85,7 +85,7 @@ func newPasses(op string, m, k int) []Step {
 // newCachedMatMul returns a matmul of one row per head with a cache, which is an input. Like any
 // matmul of two inputs, it is a pair of tasks, here over all heads of n sequences.
 func newCachedMatMul(n, heads, k, columns int) []Step {
-	write, multiply := task.CachedProduct(n*heads, k, columns)
+	write, multiply := lower.CachedProduct(n*heads, k, columns)
 	first, second := newStep(write), newStep(multiply)
 	first.Task.Bases.Destination, second.Task.Bases.Kernel = scratch, scratch
 	second.Task.Bases.Source1, second.Task.Bases.Destination = 0, 0
