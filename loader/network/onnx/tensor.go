@@ -38,6 +38,9 @@ const (
 	Int2     = graph.Int2
 )
 
+// Elements returns the number of elements of a tensor of shape dims, which is 1 if dims is empty.
+func Elements(dims []int) int { return graph.Elements(dims) }
+
 // A Tensor is a constant of a model. Its values are in the model's file, in another file, or in
 // memory.
 type Tensor struct {

@@ -18,21 +18,27 @@ import (
 	"anesim/loader/network/weights"
 )
 
+// A Run is the tasks that compute one layer of a program.
+type Run = join.Run
+
+// A Spill is a tensor between layers that did not fit in L2.
+type Spill = join.Spill
+
 // A Program is an engine program that computes consecutive layers of a network in one dispatch.
 type Program struct {
 	*loader.Program
 	First int // index of the first layer
 	// Runs holds the descriptors of each layer, starting at First. A layer that is fused into
 	// another has none, and is named in the other's Folded.
-	Runs []join.Run
+	Runs []Run
 	// Why says why the program before this one ended. It is empty if a layer that cannot be
 	// lowered ended it.
 	Why string
 	// L2 is the number of bytes of L2 that each descriptor uses for tensors. It is nil if all
 	// tensors go through memory.
 	L2      []int
-	Spilled []join.Spill // tensors between layers that did not fit in L2
-	Into    []int        // for each layer, the index in Runs of the layer that computes it
+	Spilled []Spill // tensors between layers that did not fit in L2
+	Into    []int   // for each layer, the index in Runs of the layer that computes it
 }
 
 // A Lowering holds options for [Lower].

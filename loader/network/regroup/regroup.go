@@ -126,7 +126,7 @@ func Apply(n *list.Network, groups []Group, weights bool) (*list.Network, error)
 			c.Layers = append(c.Layers, mergeParallelLayers(all, weights)...)
 		}
 	}
-	return arrange.RearrangedCopy(&c), nil
+	return Rearranged(&c), nil
 }
 
 // loadWeights returns a copy of n whose layers in groups have their weights in memory.
@@ -142,6 +142,10 @@ func loadWeights(n *list.Network, groups []Group) (*list.Network, error) {
 	}
 	return &c, nil
 }
+
+// Rearranged returns a copy of n whose transposes suit its layers. Use it when layers of n were
+// changed so that they read tensors in other shapes.
+func Rearranged(n *list.Network) *list.Network { return arrange.RearrangedCopy(n) }
 
 // countOutputChannels returns the number of output channels of a convolution, or of columns of a
 // matmul.
