@@ -207,14 +207,14 @@ func adaptMatMulToStack(steps []Step, before, after, resident bool) []Step {
 			if reads {
 				d := &g.TileDMASrc
 				d.Src1DMAConfig = d.Src1DMAConfig.WithEn(true).WithDepMode(3)
-				d.Src1RowStride, d.Src1PlaneStride, d.Src1DepthStride = 0, 0, 0
+				d.Src1RowStride, d.Src1PlaneStride, d.Src1DepthStride = regs.DMAWord{}, regs.DMAWord{}, regs.DMAWord{}
 				t.Bases.Source1 = tensorAddress(0)
 			}
 			if after {
 				g.Common.Cfg = g.Common.Cfg.WithTranspose(false)
 				d := &g.TileDMADst
 				d.DstDMAConfig = d.DstDMAConfig.WithEn(!resident)
-				d.DstRowStride, d.DstPlaneStride, d.DstDepthStride = 0, 0, 0
+				d.DstRowStride, d.DstPlaneStride, d.DstDepthStride = regs.DMAWord{}, regs.DMAWord{}, regs.DMAWord{}
 			}
 		})...)
 	}

@@ -101,7 +101,7 @@ func TestDomains(t *testing.T) {
 // work returns a chain with one task that uses 1<<active engines.
 func work(active uint32) *regs.Stream {
 	d := regs.Descriptor{Records: []regs.Record{
-		{Addr: 4 * 13, Values: []uint32{uint32(regs.CommonCfg(0).WithActiveNE(active)), uint32(regs.TaskInfo(0).WithTaskNID(1))}},
+		{Addr: 4 * 13, Values: []uint32{regs.Raw(regs.CommonCfg{}.WithActiveNE(active)), regs.Raw(regs.TaskInfo{}.WithTaskNID(1))}},
 	}}
 	return &regs.Stream{Text: d.Append(nil)}
 }

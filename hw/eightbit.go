@@ -30,12 +30,12 @@ func findEightBitLimit(g *regs.Groups, o *regs.Operands) *evidence.Limit {
 	s, r := &o.Source1, &o.Result
 	switch {
 	case c.ChCfg.InFmt() != regs.FormatInt8A || c.ChCfg.OutFmt() != regs.FormatInt8A || o.Source2.Used:
-		return newNotModeledLimit("8-bit elements (Common.ChCfg %#x) are supported only in format %v and without a second source", uint32(c.ChCfg), regs.FormatInt8A)
+		return newNotModeledLimit("8-bit elements (Common.ChCfg %v) are supported only in format %v and without a second source", c.ChCfg, regs.FormatInt8A)
 	case g.Planar() || g.NE.MACCfg.OpMode() != regs.PassThrough:
-		return newNotModeledLimit("8-bit elements (Common.ChCfg %#x) are supported only in pass-through tasks of the array", uint32(c.ChCfg))
+		return newNotModeledLimit("8-bit elements (Common.ChCfg %v) are supported only in pass-through tasks of the array", c.ChCfg)
 	case !s.DRAM || !r.DRAM || s.L2 != regs.Streamed || r.L2 != regs.Streamed,
 		s.Transposed || r.Transposed || s.Interleave > 1 || r.Interleave > 1:
-		return newNotModeledLimit("8-bit elements (Common.ChCfg %#x) are supported only in memory, neither transposed nor interleaved", uint32(c.ChCfg))
+		return newNotModeledLimit("8-bit elements (Common.ChCfg %v) are supported only in memory, neither transposed nor interleaved", c.ChCfg)
 	}
 	return nil
 }

@@ -189,7 +189,7 @@ func TestNeededTaps(t *testing.T) {
 		"a full window":   {func(*regs.Task) {}, func(_, n uint64) []byte { return bytes.Repeat([]byte{1}, int(n)) }, 0},
 		"a pass":          {func(x *regs.Task) { x.Groups.NE.MACCfg = x.Groups.NE.MACCfg.WithOpMode(regs.PassThrough) }, known, 0},
 		"one tap":         {func(x *regs.Task) { x.Groups.Common.ConvCfg = x.Groups.Common.ConvCfg.WithKw(1).WithKh(1) }, known, 0},
-		"a planar task":   {func(x *regs.Task) { x.Groups.Common.TaskInfo = 0; x.Groups.NE.MACCfg = 0 }, known, 0},
+		"a planar task":   {func(x *regs.Task) { x.Groups.Common.TaskInfo = regs.TaskInfo{}; x.Groups.NE.MACCfg = regs.MACCfg{} }, known, 0},
 		"a table before": {func(x *regs.Task) { x.Groups.NE.MACCfg = x.Groups.NE.MACCfg.WithNonlinearMode(regs.ActivationTable) },
 			func(uint64, uint64) []byte { return append(bytes.Repeat([]byte{1}, mac.TableBytes), row...) }, 1},
 		"a table cut short": {func(x *regs.Task) { x.Groups.NE.MACCfg = x.Groups.NE.MACCfg.WithNonlinearMode(regs.ActivationTable) }, known, 0},

@@ -41,24 +41,24 @@ func findHang(g *regs.Groups) (unit, what string) {
 		{"Common.OutDim", c.OutDim.Wout() == 0 || c.OutDim.Hout() == 0},
 		{"Common.Cin", c.Cin.Cin() == 0},
 		{"Common.Cout", c.Cout.Cout() == 0},
-		{"Common.InDepth", c.InDepth == 0},
-		{"Common.OutDepth", c.OutDepth == 0},
-		{"Common.ConvCfg", c.ConvCfg == 0},
-		{"Common.GroupConvCfg", c.GroupConvCfg == 0},
-		{"Common.TileCfg", c.TileCfg == 0},
+		{"Common.InDepth", c.InDepth.IsZero()},
+		{"Common.OutDepth", c.OutDepth.IsZero()},
+		{"Common.ConvCfg", c.ConvCfg.IsZero()},
+		{"Common.GroupConvCfg", c.GroupConvCfg.IsZero()},
+		{"Common.TileCfg", c.TileCfg.IsZero()},
 	} {
 		if w.zero {
 			return "common", w.name + " is zero: the engine never finishes"
 		}
 	}
 	switch {
-	case g.L2.ResultCfg == 0:
+	case g.L2.ResultCfg.IsZero():
 		return "l2", "L2.ResultCfg is zero: the engine never finishes"
-	case g.TileDMASrc.Src1DMAConfig == 0:
+	case g.TileDMASrc.Src1DMAConfig.IsZero():
 		return "tile-dma-source", "TileDMASrc.Src1DMAConfig is zero: the engine never finishes"
-	case g.TileDMASrc.Src1Fmt == 0:
+	case g.TileDMASrc.Src1Fmt.IsZero():
 		return "tile-dma-source", "TileDMASrc.Src1Fmt is zero: the engine never finishes"
-	case g.TileDMADst.DstFmt == 0:
+	case g.TileDMADst.DstFmt.IsZero():
 		return "tile-dma-destination", "TileDMADst.DstFmt is zero: the engine never finishes"
 	case g.Planar():
 		return "", ""

@@ -69,12 +69,12 @@ func findUnknownBits(g *regs.Groups) *evidence.Limit {
 	c, s, l, n, d := &g.Common, &g.TileDMASrc, &g.L2, &g.NE, &g.TileDMADst
 	type register struct {
 		name    string
-		unknown uint32
+		unknown interface{ IsZero() bool }
 	}
 	check := func(registers []register) *evidence.Limit {
 		for _, r := range registers {
-			if r.unknown != 0 {
-				return newUnspecifiedLimit("%s sets bits %#x; no program shows their meaning", r.name, r.unknown)
+			if !r.unknown.IsZero() {
+				return newUnspecifiedLimit("%s sets bits %v; no program shows their meaning", r.name, r.unknown)
 			}
 		}
 		return nil
@@ -84,31 +84,32 @@ func findUnknownBits(g *regs.Groups) *evidence.Limit {
 		groups = groups.WithElemMultMode(c.GroupConvCfg.ElemMultMode())
 	}
 	if u := check([]register{
-		{"Common.ChCfg", uint32(c.ChCfg.Unnamed())},
-		{"Common.ConvCfg", uint32(c.ConvCfg.Unnamed())},
-		{"Common.Reserved08", uint32(c.Reserved08.Unnamed())},
-		{"Common.GroupConvCfg", uint32(groups)},
-		{"Common.PlanarPatch", uint32(c.PlanarPatch.Unnamed())},
-		{"Common.PlanarOperands", uint32(c.PlanarOperands.Unnamed())},
-		{"Common.Cfg", uint32(c.Cfg.Unnamed())},
-		{"L2.Cfg", uint32(l.Cfg.Unnamed())},
-		{"L2.SourceCfg", uint32(unknownRoute(l.SourceCfg))},
-		{"L2.ResultCfg", uint32(unknownRoute(l.ResultCfg))},
-		{"TileDMASrc.Src1Fmt", uint32(unknownFormat(s.Src1Fmt))},
-		{"TileDMASrc.Src2Fmt", uint32(unknownFormat(s.Src2Fmt))},
-		{"TileDMADst.DstFmt", uint32(unknownFormat(d.DstFmt))},
-		{"TileDMASrc.PixelOffset", uint32(s.PixelOffset[0] | s.PixelOffset[1] | s.PixelOffset[2] | s.PixelOffset[3])},
+		{"Common.ChCfg", c.ChCfg.Unnamed()},
+		{"Common.ConvCfg", c.ConvCfg.Unnamed()},
+		{"Common.Reserved08", c.Reserved08.Unnamed()},
+		{"Common.GroupConvCfg", groups},
+		{"Common.PlanarPatch", c.PlanarPatch.Unnamed()},
+		{"Common.PlanarOperands", c.PlanarOperands.Unnamed()},
+		{"Common.Cfg", c.Cfg.Unnamed()},
+		{"L2.Cfg", l.Cfg.Unnamed()},
+		{"L2.SourceCfg", unknownRoute(l.SourceCfg)},
+		{"L2.ResultCfg", unknownRoute(l.ResultCfg)},
+		{"TileDMASrc.Src1Fmt", unknownFormat(s.Src1Fmt)},
+		{"TileDMASrc.Src2Fmt", unknownFormat(s.Src2Fmt)},
+		{"TileDMADst.DstFmt", unknownFormat(d.DstFmt)},
+		{"TileDMASrc.PixelOffset", s.PixelOffset[0]}, {"TileDMASrc.PixelOffset", s.PixelOffset[1]},
+		{"TileDMASrc.PixelOffset", s.PixelOffset[2]}, {"TileDMASrc.PixelOffset", s.PixelOffset[3]},
 	}); u != nil || g.Planar() {
 		return u
 	}
 	k, m := n.KernelCfg, n.MACCfg
 	return check([]register{
-		{"Common.PlanarOperands", uint32(c.PlanarOperands)},
-		{"NE.KernelCfg", uint32(k.Unnamed().WithGrpReuse(k.GrpReuse()))},
-		{"NE.MACCfg", uint32(m.Unnamed().WithKernelMode(m.KernelMode()).WithMatrixBiasEn(m.MatrixBiasEn()).WithPostScaleMode(m.PostScaleMode()))},
-		{"NE.MatrixVectorBias", uint32(n.MatrixVectorBias)},
-		{"NE.AccBias", uint32(n.AccBias.Unnamed())},
-		{"NE.PostScale", uint32(n.PostScale.Unnamed())},
+		{"Common.PlanarOperands", c.PlanarOperands},
+		{"NE.KernelCfg", k.Unnamed().WithGrpReuse(k.GrpReuse())},
+		{"NE.MACCfg", m.Unnamed().WithKernelMode(m.KernelMode()).WithMatrixBiasEn(m.MatrixBiasEn()).WithPostScaleMode(m.PostScaleMode())},
+		{"NE.MatrixVectorBias", n.MatrixVectorBias},
+		{"NE.AccBias", n.AccBias.Unnamed()},
+		{"NE.PostScale", n.PostScale.Unnamed()},
 	})
 }
 

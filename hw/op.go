@@ -73,6 +73,6 @@ func Classify(h *regs.Header, g *regs.Groups) Op {
 // isNeutral reports whether a planar task with one source and the registers p leaves it as it is.
 func isNeutral(p *regs.PE) bool {
 	const halfOne, singleOne = 0x3c00, 0x3f80_0000
-	return p.Cfg == 0 && p.BiasScale.Bias() == 0 && p.BiasScale.Scale() == halfOne &&
+	return p.Cfg.IsZero() && p.BiasScale.Bias() == 0 && p.BiasScale.Scale() == halfOne &&
 		p.PreScale.PreScale() == 0 && p.PreScale.Scale() == halfOne && p.FinalScale.FinalScale() == singleOne
 }

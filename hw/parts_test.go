@@ -44,19 +44,19 @@ func TestEveryGroupAndPlane(t *testing.T) {
 		},
 		"planes": func(task *regs.Task) {
 			g := &task.Groups
-			g.Common.InDepth, g.Common.OutDepth = 3, 3
+			g.Common.InDepth, g.Common.OutDepth = regs.InDepth{}.WithDin(3), regs.OutDepth{}.WithDout(3)
 			g.TileDMASrc.Src1DepthStride = g.TileDMASrc.Src1DepthStride.WithBytes(64)
 			g.TileDMADst.DstDepthStride = g.TileDMADst.DstDepthStride.WithBytes(64)
 		},
 		"planes, and one of source 2 for all": func(task *regs.Task) {
 			g := &task.Groups
-			g.Common.InDepth, g.Common.OutDepth = 3, 3
+			g.Common.InDepth, g.Common.OutDepth = regs.InDepth{}.WithDin(3), regs.OutDepth{}.WithDout(3)
 			g.TileDMASrc.Src1DepthStride = g.TileDMASrc.Src1DepthStride.WithBytes(64)
 			g.TileDMASrc.Src2DepthStride = g.TileDMASrc.Src2DepthStride.WithBytes(64)
 			g.TileDMADst.DstDepthStride = g.TileDMADst.DstDepthStride.WithBytes(64)
 			g.Common.Cfg = g.Common.Cfg.WithPlanarForm(regs.FormTwoSources)
 			g.PE.Cfg = g.PE.Cfg.WithSecSrc(2)
-			g.Common.ChCfg = 0x2a
+			g.Common.ChCfg = regs.FromRaw[regs.ChCfg](0x2a)
 			g.Common.PlanarOperands = g.Common.PlanarOperands.WithSrc2BroadcastD(true)
 			secondFromMemory(task)
 		},
@@ -92,7 +92,7 @@ func TestLargestReduction(t *testing.T) {
 		s := shape{1, tc.h, tc.w}
 		task := newPlanar(regs.FormReduction, regs.PlanarAdd, s, s)
 		g := &task.Groups
-		g.Common.InDepth, g.Common.OutDepth = regs.InDepth(tc.d), regs.OutDepth(tc.d)
+		g.Common.InDepth, g.Common.OutDepth = regs.InDepth{}.WithDin(tc.d), regs.OutDepth{}.WithDout(tc.d)
 		var p planarTask
 		limit, f := p.readOperation(g, g.Operands())
 		if limit != nil || (f != nil) != tc.fault {
@@ -129,10 +129,10 @@ func TestRingTooLarge(t *testing.T) {
 	for _, task := range []*regs.Task{first, second} {
 		g := &task.Groups // every row stands at the same place: only the ring is large
 		for _, w := range []*regs.L2Word{&g.L2.Src1ChannelStride, &g.L2.ResultChannelStride, &g.L2.Src1RowStride, &g.L2.ResultRowStride} {
-			*w = 0
+			*w = regs.L2Word{}
 		}
-		g.TileDMASrc.Src1RowStride, g.TileDMASrc.Src1PlaneStride = 0, 0
-		g.TileDMADst.DstRowStride, g.TileDMADst.DstPlaneStride = 0, 0
+		g.TileDMASrc.Src1RowStride, g.TileDMASrc.Src1PlaneStride = regs.DMAWord{}, regs.DMAWord{}
+		g.TileDMADst.DstRowStride, g.TileDMADst.DstPlaneStride = regs.DMAWord{}, regs.DMAWord{}
 	}
 	d := New(newMemory(t), Options{Chip: M1(), Values: true, Workers: 1})
 	second.Index = 1

@@ -27,8 +27,8 @@ func (p *planarTask) readOperation(g *regs.Groups, o *regs.Operands) (*evidence.
 	p.form = g.Common.Cfg.PlanarForm()
 	var err error
 	p.cfg, err = planar.FromWords(planar.Form(p.form), planar.Words{
-		Cfg: uint32(g.PE.Cfg), BiasScale: uint32(g.PE.BiasScale),
-		PreScale: uint32(g.PE.PreScale), FinalScale: uint32(g.PE.FinalScale),
+		Cfg: regs.Raw(g.PE.Cfg), BiasScale: regs.Raw(g.PE.BiasScale),
+		PreScale: regs.Raw(g.PE.PreScale), FinalScale: regs.Raw(g.PE.FinalScale),
 	}, g.L2.Cfg.InputReLU2())
 	if err != nil {
 		return newUnspecifiedLimit("%v", err), nil
@@ -76,7 +76,7 @@ func (p *planarTask) computeRows(d *Device, j *job, at part, first, last int) *F
 	var err error
 	switch p.form {
 	case regs.FormConstant:
-		if p.window != 0 {
+		if !p.window.IsZero() {
 			err = e.reduceWindows(j.ops.Result.Width, p.window)
 			break
 		}

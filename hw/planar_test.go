@@ -81,7 +81,7 @@ func toL2(s shape) *regs.Task {
 // One value a channel meets every pixel, one pixel row every channel.
 func TestPlanarBroadcastFromL2(t *testing.T) {
 	s := shape{2, 2, 2}
-	operands := regs.PlanarOperands(0)
+	operands := regs.PlanarOperands{}
 	for _, tc := range []struct {
 		name     string
 		kept     shape
@@ -143,7 +143,7 @@ func TestPlanarReductions(t *testing.T) {
 		{"minimum", regs.PlanarMin, 0x3f800000, matrix{{1}, {-8}}},
 	} {
 		task := newPlanar(regs.FormReduction, tc.op, s, s) // OutDim repeats the input's
-		task.Groups.PE.FinalScale = regs.FinalScale(tc.final)
+		task.Groups.PE.FinalScale = regs.FinalScale{}.WithFinalScale(tc.final)
 		task.Groups.TileDMADst.DstPlaneStride = task.Groups.TileDMADst.DstPlaneStride.WithBytes(64)
 		m := newMemory(t)
 		store(t, m, firstAt, []float32{1, 2}, []float32{3, 4}, []float32{2, 1}, []float32{1, -8})
@@ -176,7 +176,7 @@ func TestReductionOfManyChannels(t *testing.T) {
 func layerNorm() []*regs.Task {
 	s := shape{1, 1, 4}
 	mean := newPlanar(regs.FormReduction, regs.PlanarAdd, s, s)
-	mean.Groups.PE.FinalScale = 0x3e800000
+	mean.Groups.PE.FinalScale = regs.FinalScale{}.WithFinalScale(0x3e800000)
 	mean.Groups.L2.SourceCfg = mean.Groups.L2.SourceCfg.WithType(1)
 	mean.Groups.L2.Src1Base = mean.Groups.L2.Src1Base.WithBytes(0x400)
 	resultToL2(mean, 0)
@@ -184,7 +184,7 @@ func layerNorm() []*regs.Task {
 	rsqrt := newPlanar(regs.FormTwoReduced, regs.PlanarSumSquare, s, s)
 	g := &rsqrt.Groups
 	g.PE.Cfg = g.PE.Cfg.WithRsqrt(true).WithFirstSrc(true) // (x - mean)^2
-	g.PE.FinalScale = 0x3e800000
+	g.PE.FinalScale = regs.FinalScale{}.WithFinalScale(0x3e800000)
 	g.Common.PlanarOperands = g.Common.PlanarOperands.WithSrc1BroadcastW(true)
 	firstFromL2(rsqrt, 0)
 	g.L2.Src2Base = g.L2.Src2Base.WithBytes(0x400)

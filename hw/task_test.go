@@ -44,7 +44,7 @@ func newTask(in, out shape) *regs.Task {
 	c := &g.Common
 	c.InDim, c.OutDim = c.InDim.WithWin(in.w).WithHin(in.h), c.OutDim.WithWout(out.w).WithHout(out.h)
 	c.Cin, c.Cout = c.Cin.WithCin(in.c), c.Cout.WithCout(out.c)
-	c.InDepth, c.OutDepth = 1, 1
+	c.InDepth, c.OutDepth = regs.InDepth{}.WithDin(1), regs.OutDepth{}.WithDout(1)
 	c.ChCfg = c.ChCfg.WithInFmt(regs.FormatFP16).WithOutFmt(regs.FormatFP16)
 	c.ConvCfg = c.ConvCfg.WithKw(1).WithKh(1).WithSx(1).WithSy(1).WithOx(1).WithOy(1)
 	c.GroupConvCfg = c.GroupConvCfg.WithNumGroups(1).WithUnicastCin(1)
@@ -104,11 +104,11 @@ func newPlanar(form regs.PlanarForm, op regs.PlanarOp, in, out shape) *regs.Task
 	switch form {
 	case regs.FormTwoSources, regs.FormBiasScale, regs.FormTwoReduced:
 		g.PE.Cfg = g.PE.Cfg.WithSecSrc(2)
-		g.Common.ChCfg = 0x2a
+		g.Common.ChCfg = regs.FromRaw[regs.ChCfg](0x2a)
 	}
 	g.PE.BiasScale = g.PE.BiasScale.WithScale(0x3c00)
 	g.PE.PreScale = g.PE.PreScale.WithScale(0x3c00)
-	g.PE.FinalScale = 0x3f800000
+	g.PE.FinalScale = regs.FinalScale{}.WithFinalScale(0x3f800000)
 	return t
 }
 
@@ -121,14 +121,14 @@ func secondFromMemory(t *regs.Task) {
 // firstFromL2 takes source 1 from an earlier task's tile.
 func firstFromL2(t *regs.Task, at uint32) {
 	g := &t.Groups
-	g.TileDMASrc.Src1DMAConfig = regs.SrcDMAConfig(0).WithCacheHint(8)
+	g.TileDMASrc.Src1DMAConfig = regs.SrcDMAConfig{}.WithCacheHint(8)
 	g.L2.Src1Base = g.L2.Src1Base.WithBytes(at)
 }
 
 // resultToL2 leaves the result in the L2 alone.
 func resultToL2(t *regs.Task, at uint32) {
 	g := &t.Groups
-	g.TileDMADst.DstDMAConfig = regs.DstDMAConfig(0).WithCacheHint(12)
+	g.TileDMADst.DstDMAConfig = regs.DstDMAConfig{}.WithCacheHint(12)
 	g.L2.ResultBase = g.L2.ResultBase.WithBytes(at)
 	g.L2.ResultCfg = g.L2.ResultCfg.WithType(0)
 }

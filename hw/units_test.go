@@ -37,7 +37,7 @@ func TestEngineUnitsByHand(t *testing.T) {
 		}), 25, 24, false, 2 * 32 * 8 * 15},
 		{"unicast", engine(regs.MultiplyAccumulate, func(c *regs.Common) {
 			window(5, 3, 1, 1)(c)
-			c.GroupConvCfg, c.Cout = c.GroupConvCfg.WithUnicastEn(true).WithUnicastCin(1), 8
+			c.GroupConvCfg, c.Cout = c.GroupConvCfg.WithUnicastEn(true).WithUnicastCin(1), regs.Cout{}.WithCout(8)
 		}), 14, 24, true, 2 * 8 * 15},
 		{"two groups", engine(regs.MultiplyAccumulate, func(c *regs.Common) {
 			window(5, 3, 1, 1)(c)

@@ -420,7 +420,7 @@ func TestWordsForPlaces(t *testing.T) {
 // A task without coefficients leaves out the lanes' bases and sizes, and nothing else.
 func TestRecordsWithoutCoefficients(t *testing.T) {
 	var g regs.Groups
-	g.KernelDMASrc.Reserved00 = 7
+	g.KernelDMASrc.Reserved00 = regs.FromRaw[regs.KernelMaster](7)
 	d := NewDescriptor(regs.Header{}, &g)
 	first, _ := regs.Lookup("KernelDMASrc", "CoeffBaseAddr[0]")
 	windows := regs.V7Windows()

@@ -121,8 +121,8 @@ func TestAccesses(t *testing.T) {
 	}
 	f.Snapshot(&g)
 	down := g
-	down.TileDMASrc.Src1PlaneStride = regs.DMAWord(0xffff_ffc0) // 64 bytes down a channel
-	down.TileDMASrc.Src1Base = regs.DMAWord(0x4000)
+	down.TileDMASrc.Src1PlaneStride = regs.DMAWord{}.WithBytes(0xffff_ffc0) // 64 bytes down a channel
+	down.TileDMASrc.Src1Base = regs.DMAWord{}.WithBytes(0x4000)
 	up, low := listAccesses(nil, &h, &g, g.Operands())[0], listAccesses(nil, &h, &down, down.Operands())[0]
 	if up.bytes != 31*64+2 || low.bytes != 31*64+2 || low.low != 0x4000-31*64 || low.off != uint64(low.low) {
 		t.Errorf("planes up: %d bytes from %d; down: %d bytes from %d, want 31 planes and a value", up.bytes, up.low, low.bytes, low.low)
@@ -131,7 +131,7 @@ func TestAccesses(t *testing.T) {
 	for i := range 2 {
 		k.CoeffDMAConfig[i] = k.CoeffDMAConfig[i].WithEn(true)
 	}
-	k.CoeffBfrSize[1] = 64
+	k.CoeffBfrSize[1] = regs.DMAWord{}.WithBytes(64)
 	h.KernelBases = h.KernelBases.WithKBE0(false)
 	var lanes []access
 	for _, a := range listAccesses(nil, &h, &g, g.Operands()) {

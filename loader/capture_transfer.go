@@ -83,7 +83,7 @@ func capturedInputShape(v *regs.V10) regs.Shape {
 // returns 0 if the register was not captured.
 func capturedStride(v *regs.V10, name string) int64 {
 	w, _ := capturedValue(v, name)
-	return regs.DMAWord(w).Stride()
+	return regs.FromRaw[regs.DMAWord](w).Stride()
 }
 
 func capturedValue(v *regs.V10, name string) (uint32, bool) {

@@ -80,7 +80,7 @@ func mistakes(l *loader.Linked, i int, x *regs.Task) (list []string) {
 	}
 	if i > 0 && o.Source1.L2 == regs.Resident && !o.Source1.DRAM && o.Source1.Tile.Base == l.Tasks[i-1].Operands.Result.Tile.Base && l.Tasks[i-1].Operands.Result.L2 == regs.Resident {
 		c := g.L2.SourceCfg.WithAConvRslt(false).WithAPlnrRslt(false).WithDep_or_BfrMode(0)
-		list = append(list, fmt.Sprintf("L2.SourceCfg=%#x", uint32(c)))
+		list = append(list, fmt.Sprintf("L2.SourceCfg=%#x", regs.Raw(c)))
 	}
 	return list
 }

@@ -214,7 +214,7 @@ func listConvCfgs(p *loader.Program) (words []uint64, err error) {
 			return nil, err
 		}
 		file.Snapshot(&g)
-		words = append(words, uint64(g.Common.ConvCfg))
+		words = append(words, uint64(regs.Raw(g.Common.ConvCfg)))
 	}
 	return words, nil
 }

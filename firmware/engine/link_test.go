@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/x448/float16"
 
 	"anesim/hw/regs"
@@ -97,7 +98,7 @@ func TestLinkCountsTaps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(map[int]regs.WindowTaps{0: {Window: window(p), Taps: 3}}, k.Stream.WindowTaps); d != "" {
+	if d := cmp.Diff(map[int]regs.WindowTaps{0: {Window: window(p), Taps: 3}}, k.Stream.WindowTaps, cmpopts.EquateComparable(regs.ConvCfg{})); d != "" {
 		t.Errorf("a row of zeros (-want +got):\n%s", d)
 	}
 	// A program that needs all taps has no counts, so that walks look up nothing.
@@ -155,7 +156,7 @@ func TestTapCounterReadsInProportion(t *testing.T) {
 	stopped := false
 	for i := range int(all/once) + 2 {
 		g := &task.Groups
-		g.Common.Cfg = regs.CommonCfg(i + 1) // another key, and the same weights
+		g.Common.Cfg = regs.FromRaw[regs.CommonCfg](uint32(i + 1)) // another key, and the same weights
 		stopped = c.countTaps(k, &task) == 0
 	}
 	if !stopped || c.left > all {

@@ -107,17 +107,17 @@ func TestWalksRoundTrip(t *testing.T) {
 func TestTrafficOfThreeToTwo(t *testing.T) {
 	var g regs.Groups
 	g.TileDMASrc.Src1DMAConfig = g.TileDMASrc.Src1DMAConfig.WithDepMode(3)
-	g.TileDMASrc.Src1RowStride = 0x40
-	g.TileDMASrc.Src1PlaneStride = 0x40
-	g.TileDMASrc.Src1DepthStride = 0xc0
+	g.TileDMASrc.Src1RowStride = regs.DMAWord{}.WithBytes(0x40)
+	g.TileDMASrc.Src1PlaneStride = regs.DMAWord{}.WithBytes(0x40)
+	g.TileDMASrc.Src1DepthStride = regs.DMAWord{}.WithBytes(0xc0)
 	g.TileDMADst.DstDMAConfig = g.TileDMADst.DstDMAConfig.WithEn(true)
-	g.TileDMADst.DstRowStride = 0x40
-	g.TileDMADst.DstPlaneStride = 0x40
-	g.TileDMADst.DstDepthStride = 0x80
+	g.TileDMADst.DstRowStride = regs.DMAWord{}.WithBytes(0x40)
+	g.TileDMADst.DstPlaneStride = regs.DMAWord{}.WithBytes(0x40)
+	g.TileDMADst.DstDepthStride = regs.DMAWord{}.WithBytes(0x80)
 	g.Common.InDim = g.Common.InDim.WithWin(1).WithHin(1)
 	g.Common.OutDim = g.Common.OutDim.WithWout(1).WithHout(1)
-	g.Common.Cin, g.Common.Cout = 3, 2
-	g.Common.InDepth, g.Common.OutDepth = 1, 1
+	g.Common.Cin, g.Common.Cout = regs.Cin{}.WithCin(3), regs.Cout{}.WithCout(2)
+	g.Common.InDepth, g.Common.OutDepth = regs.InDepth{}.WithDin(1), regs.OutDepth{}.WithDout(1)
 	g.Common.TaskInfo = g.Common.TaskInfo.WithTaskNID(1)
 	got := TrafficOf(g.Operands())
 	if want := (Traffic{Source1: 192, Destination: 128}); got != want {
@@ -400,13 +400,13 @@ func TestTrafficCycles(t *testing.T) {
 
 func TestLanes(t *testing.T) {
 	var g regs.Groups
-	g.KernelDMASrc.CoeffBaseAddr[3] = regs.DMAWord(0x40)
-	g.KernelDMASrc.CoeffBfrSize[3] = 0x80
+	g.KernelDMASrc.CoeffBaseAddr[3] = regs.DMAWord{}.WithBytes(0x40)
+	g.KernelDMASrc.CoeffBfrSize[3] = regs.DMAWord{}.WithBytes(0x80)
 	g.KernelDMASrc.CoeffDMAConfig[3] = g.KernelDMASrc.CoeffDMAConfig[3].WithEn(true)
 	for i, l := range Lanes(&g, 0x10000) {
 		want := Lane{Addr: 0x10000}
 		if i == 3 {
-			want = Lane{0x10000 + uint64(regs.DMAWord(0x40).Bytes()), g.KernelDMASrc.CoeffBfrSize[3].Bytes(), true}
+			want = Lane{0x10000 + uint64(regs.DMAWord{}.WithBytes(0x40).Bytes()), g.KernelDMASrc.CoeffBfrSize[3].Bytes(), true}
 		}
 		if l != want {
 			t.Errorf("lane %d: %+v, want %+v", i, l, want)

@@ -14,12 +14,12 @@ func blank(in, out [3]uint32) *regs.Groups {
 	c := &g.Common
 	c.Cin, c.Cout = c.Cin.WithCin(in[0]), c.Cout.WithCout(out[0])
 	c.InDim, c.OutDim = c.InDim.WithHin(in[1]).WithWin(in[2]), c.OutDim.WithHout(out[1]).WithWout(out[2])
-	c.InDepth, c.OutDepth = 1, 1
-	c.ChCfg = 0x22
+	c.InDepth, c.OutDepth = regs.InDepth{}.WithDin(1), regs.OutDepth{}.WithDout(1)
+	c.ChCfg = regs.FromRaw[regs.ChCfg](0x22)
 	c.ConvCfg = c.ConvCfg.WithKw(1).WithKh(1).WithSx(1).WithSy(1).WithOx(1).WithOy(1)
 	c.GroupConvCfg = c.GroupConvCfg.WithNumGroups(1)
 	c.TileCfg = c.TileCfg.WithTileHeight(out[1])
-	g.TileDMASrc.Src1DMAConfig = 0x33881
+	g.TileDMASrc.Src1DMAConfig = regs.FromRaw[regs.SrcDMAConfig](0x33881)
 	g.TileDMADst.DstDMAConfig = g.TileDMADst.DstDMAConfig.WithEn(true)
 	return g
 }
@@ -43,7 +43,9 @@ func TestExeCycles(t *testing.T) {
 		}
 		return g
 	}
-	second := func(g *groups) { g.Common.ChCfg, g.TileDMASrc.Src2DMAConfig = 0x2a, 0x13900 }
+	second := func(g *groups) {
+		g.Common.ChCfg, g.TileDMASrc.Src2DMAConfig = regs.FromRaw[regs.ChCfg](0x2a), regs.FromRaw[regs.SrcDMAConfig](0x13900)
+	}
 	for _, tc := range []struct {
 		name string
 		g    *groups
@@ -51,7 +53,7 @@ func TestExeCycles(t *testing.T) {
 	}{
 		{"source and destination", planar(regs.FormConstant, square, nil), 30},
 		{"a second source", planar(regs.FormTwoSources, square, second), 46},
-		{"a second source that stands in the L2", planar(regs.FormTwoSources, square, func(g *groups) { g.Common.ChCfg = 0x2a }), 30},
+		{"a second source that stands in the L2", planar(regs.FormTwoSources, square, func(g *groups) { g.Common.ChCfg = regs.FromRaw[regs.ChCfg](0x2a) }), 30},
 		{"a second source broadcast along C", planar(regs.FormTwoSources, square, func(g *groups) {
 			second(g)
 			g.Common.PlanarOperands = g.Common.PlanarOperands.WithSrc2BroadcastC(true)
@@ -60,9 +62,11 @@ func TestExeCycles(t *testing.T) {
 			second(g)
 			g.Common.PlanarOperands = g.Common.PlanarOperands.WithSrc1BroadcastW(true)
 		}), 38},
-		{"bits 16-17 turn a source on, not bit 0", planar(regs.FormConstant, square, func(g *groups) { g.TileDMASrc.Src1DMAConfig = 0x8881 }), 15},
+		{"bits 16-17 turn a source on, not bit 0", planar(regs.FormConstant, square, func(g *groups) { g.TileDMASrc.Src1DMAConfig = regs.FromRaw[regs.SrcDMAConfig](0x8881) }), 15},
 		{"a reduction writes one element a channel", planar(regs.FormReduction, square, nil), 15},
-		{"of several depths too", planar(regs.FormReduction, [3]uint32{1, 64, 64}, func(g *groups) { g.Common.InDepth, g.Common.OutDepth = 64, 64 }), 15},
+		{"of several depths too", planar(regs.FormReduction, [3]uint32{1, 64, 64}, func(g *groups) {
+			g.Common.InDepth, g.Common.OutDepth = regs.InDepth{}.WithDin(64), regs.OutDepth{}.WithDout(64)
+		}), 15},
 		{"rows of one element are padded", planar(regs.FormConstant, [3]uint32{1024, 1, 1}, nil), 4},
 		{"planar channels of two sources", planar(regs.FormTwoSources, [3]uint32{1024, 1, 1}, second), 9},
 		{"pixels of a reduction", planar(regs.FormReduction, [3]uint32{256, 8, 32}, nil), 4},
@@ -70,7 +74,7 @@ func TestExeCycles(t *testing.T) {
 		{"a table by its look-ups", func() *groups {
 			g := onEngines(blank([3]uint32{1, 1024, 1024}, [3]uint32{1, 1024, 1024}), regs.PassThrough)
 			g.NE.MACCfg = g.NE.MACCfg.WithNonlinearMode(regs.ActivationTable)
-			g.TileDMADst.DstDMAConfig = 0
+			g.TileDMADst.DstDMAConfig = regs.DstDMAConfig{}
 			return g
 		}(), 91},
 		{"steps of a convolution", onEngines(blank([3]uint32{256, 32, 32}, [3]uint32{512, 32, 32}), regs.MultiplyAccumulate), 46},
@@ -82,17 +86,17 @@ func TestExeCycles(t *testing.T) {
 		{"a convolution in four tiles reads its halo again", func() *groups {
 			g := onEngines(blank([3]uint32{16, 64, 1024}, [3]uint32{16, 64, 1024}), regs.MultiplyAccumulate)
 			g.Common.ConvCfg = g.Common.ConvCfg.WithKh(31)
-			g.Common.TileCfg = 16
-			g.TileDMADst.DstDMAConfig = 0
-			g.Common.Cout = 1
+			g.Common.TileCfg = regs.TileCfg{}.WithTileHeight(16)
+			g.TileDMADst.DstDMAConfig = regs.DstDMAConfig{}
+			g.Common.Cout = regs.Cout{}.WithCout(1)
 			return g
 		}(), 147},
 		{"lanes that share a buffer", func() *groups {
 			g := onEngines(blank([3]uint32{16, 1, 1}, [3]uint32{16, 1, 1}), regs.PassThrough)
 			for i := range 16 {
-				g.KernelDMASrc.CoeffDMAConfig[i] = 1
-				g.KernelDMASrc.CoeffBfrSize[i] = 0x20000
-				g.KernelDMASrc.CoeffBaseAddr[i] = regs.DMAWord(i / 8 * 0x20000)
+				g.KernelDMASrc.CoeffDMAConfig[i] = regs.CoeffDMAConfig{}.WithEn(true)
+				g.KernelDMASrc.CoeffBfrSize[i] = regs.DMAWord{}.WithBytes(0x20000)
+				g.KernelDMASrc.CoeffBaseAddr[i] = regs.DMAWord{}.WithBytes(uint32(i / 8 * 0x20000))
 			}
 			return g
 		}(), 7},
@@ -110,11 +114,11 @@ func TestExeCyclesOfRing(t *testing.T) {
 	shape := [3]uint32{1, 1024, 1024}
 	first := blank(shape, shape)
 	first.Common.Cfg = first.Common.Cfg.WithPlanarForm(regs.FormConstant)
-	first.TileDMADst.DstDMAConfig = 0
+	first.TileDMADst.DstDMAConfig = regs.DstDMAConfig{}
 	first.L2.ResultCfg = first.L2.ResultCfg.WithType(3)
 	second := onEngines(blank(shape, shape), regs.PassThrough)
 	second.NE.MACCfg = second.NE.MACCfg.WithNonlinearMode(regs.ActivationTable)
-	second.TileDMASrc.Src1DMAConfig = 0x8880
+	second.TileDMASrc.Src1DMAConfig = regs.FromRaw[regs.SrcDMAConfig](0x8880)
 	second.L2.SourceCfg = second.L2.SourceCfg.WithType(3)
 	var chain execycles.Chain
 	if got := chain.Next(execycles.H13, first, first.Operands(), second); got != 91 { // the table's
@@ -132,7 +136,7 @@ func TestExeCyclesOfRing(t *testing.T) {
 // another.
 func TestMicroseconds(t *testing.T) {
 	quiet := func(g *regs.Groups) *regs.Groups { // moves nothing
-		g.TileDMASrc.Src1DMAConfig, g.TileDMADst.DstDMAConfig = 0, 0
+		g.TileDMASrc.Src1DMAConfig, g.TileDMADst.DstDMAConfig = regs.SrcDMAConfig{}, regs.DstDMAConfig{}
 		return g
 	}
 	conv := func(cin, cout, kw, kh, h, w uint32) *regs.Groups {
@@ -185,13 +189,13 @@ func TestMicroseconds(t *testing.T) {
 // TestMicrosecondsOfH13G checks the rules of the M1 that differ from those of the A14.
 func TestMicrosecondsOfH13G(t *testing.T) {
 	quiet := func(g *regs.Groups) *regs.Groups { // moves nothing
-		g.TileDMASrc.Src1DMAConfig, g.TileDMADst.DstDMAConfig = 0, 0
+		g.TileDMASrc.Src1DMAConfig, g.TileDMADst.DstDMAConfig = regs.SrcDMAConfig{}, regs.DstDMAConfig{}
 		return g
 	}
 	planar := func(form regs.PlanarForm, c, d, h, w uint32) *regs.Groups {
 		g := quiet(blank([3]uint32{c, h, w}, [3]uint32{c, h, w}))
 		g.Common.Cfg = g.Common.Cfg.WithPlanarForm(form)
-		g.Common.InDepth, g.Common.OutDepth = regs.InDepth(d), regs.OutDepth(d)
+		g.Common.InDepth, g.Common.OutDepth = regs.InDepth{}.WithDin(d), regs.OutDepth{}.WithDout(d)
 		return g
 	}
 	pass := func(in, out [3]uint32) *regs.Groups { return quiet(onEngines(blank(in, out), regs.PassThrough)) }

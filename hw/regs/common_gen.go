@@ -27,669 +27,759 @@ type Common struct {
 type G1 = Common
 
 func (g *Common) loadWords(w *[16]uint32) {
-	g.InDim = InDim(w[0])
-	g.InDepth = InDepth(w[1])
-	g.ChCfg = ChCfg(w[2])
-	g.Cin = Cin(w[3])
-	g.Cout = Cout(w[4])
-	g.OutDim = OutDim(w[5])
-	g.OutDepth = OutDepth(w[6])
-	g.ConvCfg = ConvCfg(w[7])
-	g.Reserved08 = ConvCfg3D(w[8])
-	g.GroupConvCfg = GroupConvCfg(w[9])
-	g.TileCfg = TileCfg(w[10])
-	g.PlanarPatch = PlanarPatch(w[11])
-	g.PlanarOperands = PlanarOperands(w[12])
-	g.Cfg = CommonCfg(w[13])
-	g.TaskInfo = TaskInfo(w[14])
-	g.DPE = DPE(w[15])
+	g.InDim = InDim{w[0]}
+	g.InDepth = InDepth{w[1]}
+	g.ChCfg = ChCfg{w[2]}
+	g.Cin = Cin{w[3]}
+	g.Cout = Cout{w[4]}
+	g.OutDim = OutDim{w[5]}
+	g.OutDepth = OutDepth{w[6]}
+	g.ConvCfg = ConvCfg{w[7]}
+	g.Reserved08 = ConvCfg3D{w[8]}
+	g.GroupConvCfg = GroupConvCfg{w[9]}
+	g.TileCfg = TileCfg{w[10]}
+	g.PlanarPatch = PlanarPatch{w[11]}
+	g.PlanarOperands = PlanarOperands{w[12]}
+	g.Cfg = CommonCfg{w[13]}
+	g.TaskInfo = TaskInfo{w[14]}
+	g.DPE = DPE{w[15]}
 }
 
 func (g *Common) storeWords(w *[16]uint32) {
-	w[0] = uint32(g.InDim)
-	w[1] = uint32(g.InDepth)
-	w[2] = uint32(g.ChCfg)
-	w[3] = uint32(g.Cin)
-	w[4] = uint32(g.Cout)
-	w[5] = uint32(g.OutDim)
-	w[6] = uint32(g.OutDepth)
-	w[7] = uint32(g.ConvCfg)
-	w[8] = uint32(g.Reserved08)
-	w[9] = uint32(g.GroupConvCfg)
-	w[10] = uint32(g.TileCfg)
-	w[11] = uint32(g.PlanarPatch)
-	w[12] = uint32(g.PlanarOperands)
-	w[13] = uint32(g.Cfg)
-	w[14] = uint32(g.TaskInfo)
-	w[15] = uint32(g.DPE)
+	w[0] = g.InDim.v
+	w[1] = g.InDepth.v
+	w[2] = g.ChCfg.v
+	w[3] = g.Cin.v
+	w[4] = g.Cout.v
+	w[5] = g.OutDim.v
+	w[6] = g.OutDepth.v
+	w[7] = g.ConvCfg.v
+	w[8] = g.Reserved08.v
+	w[9] = g.GroupConvCfg.v
+	w[10] = g.TileCfg.v
+	w[11] = g.PlanarPatch.v
+	w[12] = g.PlanarOperands.v
+	w[13] = g.Cfg.v
+	w[14] = g.TaskInfo.v
+	w[15] = g.DPE.v
 }
 
 // An InDim is the value of the register Common.InDim. Its methods get and set the fields of the
 // word.
-type InDim uint32
+type InDim struct{ v uint32 }
 
 // Win returns bits 0-14 of the word: the width of the source in elements. The field is known from
 // the bytes of programs.
-func (w InDim) Win() uint32 { return extractField(uint32(w), 0, 15) }
+func (w InDim) Win() uint32 { return extractField(w.v, 0, 15) }
 
 // WithWin returns w with bits 0-14, the width of the source in elements, set to v. It panics if v
 // has more than 15 bits.
-func (w InDim) WithWin(v uint32) InDim { return InDim(replaceField(uint32(w), 0, 15, v)) }
+func (w InDim) WithWin(v uint32) InDim { return InDim{replaceField(w.v, 0, 15, v)} }
 
 // Hin returns bits 16-30 of the word: the height of the source in elements. The field is known from
 // the bytes of programs.
-func (w InDim) Hin() uint32 { return extractField(uint32(w), 16, 15) }
+func (w InDim) Hin() uint32 { return extractField(w.v, 16, 15) }
 
 // WithHin returns w with bits 16-30, the height of the source in elements, set to v. It panics if v
 // has more than 15 bits.
-func (w InDim) WithHin(v uint32) InDim { return InDim(replaceField(uint32(w), 16, 15, v)) }
+func (w InDim) WithHin(v uint32) InDim { return InDim{replaceField(w.v, 16, 15, v)} }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w InDim) Unnamed() InDim { return w &^ 0x7fff7fff }
+func (w InDim) Unnamed() InDim { return InDim{w.v &^ 0x7fff7fff} }
+
+// IsZero reports whether no bit of the word is set.
+func (w InDim) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w InDim) String() string { return formatWord(w.v) }
 
 // An InDepth is the value of the register Common.InDepth. Its methods get and set the fields of the
 // word.
-type InDepth uint32
+type InDepth struct{ v uint32 }
 
 // Din returns bits 0-15 of the word: the depth of the source: 1 except for tensors with a depth; a
 // mean over C, H and W puts H here. The field is inferred from programs.
-func (w InDepth) Din() uint32 { return extractField(uint32(w), 0, 16) }
+func (w InDepth) Din() uint32 { return extractField(w.v, 0, 16) }
 
 // WithDin returns w with bits 0-15, the depth of the source, set to v. It panics if v has more than
 // 16 bits.
-func (w InDepth) WithDin(v uint32) InDepth { return InDepth(replaceField(uint32(w), 0, 16, v)) }
+func (w InDepth) WithDin(v uint32) InDepth { return InDepth{replaceField(w.v, 0, 16, v)} }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w InDepth) Unnamed() InDepth { return w &^ 0xffff }
+func (w InDepth) Unnamed() InDepth { return InDepth{w.v &^ 0xffff} }
+
+// IsZero reports whether no bit of the word is set.
+func (w InDepth) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w InDepth) String() string { return formatWord(w.v) }
 
 // A ChCfg is the value of the register Common.ChCfg. Its methods get and set the fields of the
 // word.
-type ChCfg uint32
+type ChCfg struct{ v uint32 }
 
 // InFmt returns bits 0-1 of the word: the element format of the source. The field is known from the
 // bytes of programs.
-func (w ChCfg) InFmt() Format { return Format(extractField(uint32(w), 0, 2)) }
+func (w ChCfg) InFmt() Format { return Format(extractField(w.v, 0, 2)) }
 
 // WithInFmt returns w with bits 0-1, the element format of the source, set to v. It panics if v has
 // more than 2 bits.
-func (w ChCfg) WithInFmt(v Format) ChCfg { return ChCfg(replaceField(uint32(w), 0, 2, uint32(v))) }
+func (w ChCfg) WithInFmt(v Format) ChCfg { return ChCfg{replaceField(w.v, 0, 2, uint32(v))} }
 
 // Src2Fmt returns bits 2-3 of the word: the element format of source 2: fp16 in 19 of 19 planar
 // tasks with two sources and 0 in other tasks; Src2InFmt in the next generation. The field is
 // inferred from programs. Listings print its bits as a number.
-func (w ChCfg) Src2Fmt() Format { return Format(extractField(uint32(w), 2, 2)) }
+func (w ChCfg) Src2Fmt() Format { return Format(extractField(w.v, 2, 2)) }
 
 // WithSrc2Fmt returns w with bits 2-3, the element format of source 2, set to v. It panics if v has
 // more than 2 bits.
-func (w ChCfg) WithSrc2Fmt(v Format) ChCfg { return ChCfg(replaceField(uint32(w), 2, 2, uint32(v))) }
+func (w ChCfg) WithSrc2Fmt(v Format) ChCfg { return ChCfg{replaceField(w.v, 2, 2, uint32(v))} }
 
 // OutFmt returns bits 4-5 of the word: the element format of the result. The field is known from
 // the bytes of programs.
-func (w ChCfg) OutFmt() Format { return Format(extractField(uint32(w), 4, 2)) }
+func (w ChCfg) OutFmt() Format { return Format(extractField(w.v, 4, 2)) }
 
 // WithOutFmt returns w with bits 4-5, the element format of the result, set to v. It panics if v
 // has more than 2 bits.
-func (w ChCfg) WithOutFmt(v Format) ChCfg { return ChCfg(replaceField(uint32(w), 4, 2, uint32(v))) }
+func (w ChCfg) WithOutFmt(v Format) ChCfg { return ChCfg{replaceField(w.v, 4, 2, uint32(v))} }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w ChCfg) Unnamed() ChCfg { return w &^ 0x3f }
+func (w ChCfg) Unnamed() ChCfg { return ChCfg{w.v &^ 0x3f} }
+
+// IsZero reports whether no bit of the word is set.
+func (w ChCfg) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w ChCfg) String() string { return formatWord(w.v) }
 
 // A Cin is the value of the register Common.Cin. Its methods get and set the fields of the word.
-type Cin uint32
+type Cin struct{ v uint32 }
 
 // Cin returns bits 0-16 of the word: the number of source channels per group. The field is known
 // from the bytes of programs.
-func (w Cin) Cin() uint32 { return extractField(uint32(w), 0, 17) }
+func (w Cin) Cin() uint32 { return extractField(w.v, 0, 17) }
 
 // WithCin returns w with bits 0-16, the number of source channels per group, set to v. It panics if
 // v has more than 17 bits.
-func (w Cin) WithCin(v uint32) Cin { return Cin(replaceField(uint32(w), 0, 17, v)) }
+func (w Cin) WithCin(v uint32) Cin { return Cin{replaceField(w.v, 0, 17, v)} }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w Cin) Unnamed() Cin { return w &^ 0x1ffff }
+func (w Cin) Unnamed() Cin { return Cin{w.v &^ 0x1ffff} }
+
+// IsZero reports whether no bit of the word is set.
+func (w Cin) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w Cin) String() string { return formatWord(w.v) }
 
 // A Cout is the value of the register Common.Cout. Its methods get and set the fields of the word.
-type Cout uint32
+type Cout struct{ v uint32 }
 
 // Cout returns bits 0-16 of the word: the number of result channels per group. The field is known
 // from the bytes of programs.
-func (w Cout) Cout() uint32 { return extractField(uint32(w), 0, 17) }
+func (w Cout) Cout() uint32 { return extractField(w.v, 0, 17) }
 
 // WithCout returns w with bits 0-16, the number of result channels per group, set to v. It panics
 // if v has more than 17 bits.
-func (w Cout) WithCout(v uint32) Cout { return Cout(replaceField(uint32(w), 0, 17, v)) }
+func (w Cout) WithCout(v uint32) Cout { return Cout{replaceField(w.v, 0, 17, v)} }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w Cout) Unnamed() Cout { return w &^ 0x1ffff }
+func (w Cout) Unnamed() Cout { return Cout{w.v &^ 0x1ffff} }
+
+// IsZero reports whether no bit of the word is set.
+func (w Cout) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w Cout) String() string { return formatWord(w.v) }
 
 // An OutDim is the value of the register Common.OutDim. Its methods get and set the fields of the
 // word.
-type OutDim uint32
+type OutDim struct{ v uint32 }
 
 // Wout returns bits 0-14 of the word: the width of the result in elements. The field is known from
 // the bytes of programs.
-func (w OutDim) Wout() uint32 { return extractField(uint32(w), 0, 15) }
+func (w OutDim) Wout() uint32 { return extractField(w.v, 0, 15) }
 
 // WithWout returns w with bits 0-14, the width of the result in elements, set to v. It panics if v
 // has more than 15 bits.
-func (w OutDim) WithWout(v uint32) OutDim { return OutDim(replaceField(uint32(w), 0, 15, v)) }
+func (w OutDim) WithWout(v uint32) OutDim { return OutDim{replaceField(w.v, 0, 15, v)} }
 
 // Hout returns bits 16-30 of the word: the height of the result in elements. The field is known
 // from the bytes of programs.
-func (w OutDim) Hout() uint32 { return extractField(uint32(w), 16, 15) }
+func (w OutDim) Hout() uint32 { return extractField(w.v, 16, 15) }
 
 // WithHout returns w with bits 16-30, the height of the result in elements, set to v. It panics if
 // v has more than 15 bits.
-func (w OutDim) WithHout(v uint32) OutDim { return OutDim(replaceField(uint32(w), 16, 15, v)) }
+func (w OutDim) WithHout(v uint32) OutDim { return OutDim{replaceField(w.v, 16, 15, v)} }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w OutDim) Unnamed() OutDim { return w &^ 0x7fff7fff }
+func (w OutDim) Unnamed() OutDim { return OutDim{w.v &^ 0x7fff7fff} }
+
+// IsZero reports whether no bit of the word is set.
+func (w OutDim) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w OutDim) String() string { return formatWord(w.v) }
 
 // An OutDepth is the value of the register Common.OutDepth. Its methods get and set the fields of
 // the word.
-type OutDepth uint32
+type OutDepth struct{ v uint32 }
 
 // Dout returns bits 0-15 of the word: the depth of the result: 1 except for tensors with a depth.
 // The field is inferred from programs.
-func (w OutDepth) Dout() uint32 { return extractField(uint32(w), 0, 16) }
+func (w OutDepth) Dout() uint32 { return extractField(w.v, 0, 16) }
 
 // WithDout returns w with bits 0-15, the depth of the result, set to v. It panics if v has more
 // than 16 bits.
-func (w OutDepth) WithDout(v uint32) OutDepth { return OutDepth(replaceField(uint32(w), 0, 16, v)) }
+func (w OutDepth) WithDout(v uint32) OutDepth { return OutDepth{replaceField(w.v, 0, 16, v)} }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w OutDepth) Unnamed() OutDepth { return w &^ 0xffff }
+func (w OutDepth) Unnamed() OutDepth { return OutDepth{w.v &^ 0xffff} }
+
+// IsZero reports whether no bit of the word is set.
+func (w OutDepth) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w OutDepth) String() string { return formatWord(w.v) }
 
 // A ConvCfg is the value of the register Common.ConvCfg. Its methods get and set the fields of the
 // word.
-type ConvCfg uint32
+type ConvCfg struct{ v uint32 }
 
 // Kw returns bits 0-4 of the word: the width of the window in taps. The field is known from the
 // bytes of programs.
-func (w ConvCfg) Kw() uint32 { return extractField(uint32(w), 0, 5) }
+func (w ConvCfg) Kw() uint32 { return extractField(w.v, 0, 5) }
 
 // WithKw returns w with bits 0-4, the width of the window in taps, set to v. It panics if v has
 // more than 5 bits.
-func (w ConvCfg) WithKw(v uint32) ConvCfg { return ConvCfg(replaceField(uint32(w), 0, 5, v)) }
+func (w ConvCfg) WithKw(v uint32) ConvCfg { return ConvCfg{replaceField(w.v, 0, 5, v)} }
 
 // Kh returns bits 5-9 of the word: the height of the window in taps. The field is known from the
 // bytes of programs.
-func (w ConvCfg) Kh() uint32 { return extractField(uint32(w), 5, 5) }
+func (w ConvCfg) Kh() uint32 { return extractField(w.v, 5, 5) }
 
 // WithKh returns w with bits 5-9, the height of the window in taps, set to v. It panics if v has
 // more than 5 bits.
-func (w ConvCfg) WithKh(v uint32) ConvCfg { return ConvCfg(replaceField(uint32(w), 5, 5, v)) }
+func (w ConvCfg) WithKh(v uint32) ConvCfg { return ConvCfg{replaceField(w.v, 5, 5, v)} }
 
 // OCGSize returns bits 10-12 of the word: log2 of the result channels that an engine computes in
 // one pass. The field is known from the bytes of programs.
-func (w ConvCfg) OCGSize() uint32 { return extractField(uint32(w), 10, 3) }
+func (w ConvCfg) OCGSize() uint32 { return extractField(w.v, 10, 3) }
 
 // WithOCGSize returns w with bits 10-12, log2 of the result channels that an engine computes in one
 // pass, set to v. It panics if v has more than 3 bits.
-func (w ConvCfg) WithOCGSize(v uint32) ConvCfg { return ConvCfg(replaceField(uint32(w), 10, 3, v)) }
+func (w ConvCfg) WithOCGSize(v uint32) ConvCfg { return ConvCfg{replaceField(w.v, 10, 3, v)} }
 
 // Sx returns bits 13-14 of the word: the horizontal stride of the window. The field is known from
 // the bytes of programs.
-func (w ConvCfg) Sx() uint32 { return extractField(uint32(w), 13, 2) }
+func (w ConvCfg) Sx() uint32 { return extractField(w.v, 13, 2) }
 
 // WithSx returns w with bits 13-14, the horizontal stride of the window, set to v. It panics if v
 // has more than 2 bits.
-func (w ConvCfg) WithSx(v uint32) ConvCfg { return ConvCfg(replaceField(uint32(w), 13, 2, v)) }
+func (w ConvCfg) WithSx(v uint32) ConvCfg { return ConvCfg{replaceField(w.v, 13, 2, v)} }
 
 // Sy returns bits 15-16 of the word: the vertical stride of the window. The field is known from the
 // bytes of programs.
-func (w ConvCfg) Sy() uint32 { return extractField(uint32(w), 15, 2) }
+func (w ConvCfg) Sy() uint32 { return extractField(w.v, 15, 2) }
 
 // WithSy returns w with bits 15-16, the vertical stride of the window, set to v. It panics if v has
 // more than 2 bits.
-func (w ConvCfg) WithSy(v uint32) ConvCfg { return ConvCfg(replaceField(uint32(w), 15, 2, v)) }
+func (w ConvCfg) WithSy(v uint32) ConvCfg { return ConvCfg{replaceField(w.v, 15, 2, v)} }
 
 // Px returns bits 17-21 of the word: the number of columns of padding before the source. The field
 // is known from the bytes of programs.
-func (w ConvCfg) Px() uint32 { return extractField(uint32(w), 17, 5) }
+func (w ConvCfg) Px() uint32 { return extractField(w.v, 17, 5) }
 
 // WithPx returns w with bits 17-21, the number of columns of padding before the source, set to v.
 // It panics if v has more than 5 bits.
-func (w ConvCfg) WithPx(v uint32) ConvCfg { return ConvCfg(replaceField(uint32(w), 17, 5, v)) }
+func (w ConvCfg) WithPx(v uint32) ConvCfg { return ConvCfg{replaceField(w.v, 17, 5, v)} }
 
 // Py returns bits 22-26 of the word: the number of rows of padding before the source. The field is
 // known from the bytes of programs.
-func (w ConvCfg) Py() uint32 { return extractField(uint32(w), 22, 5) }
+func (w ConvCfg) Py() uint32 { return extractField(w.v, 22, 5) }
 
 // WithPy returns w with bits 22-26, the number of rows of padding before the source, set to v. It
 // panics if v has more than 5 bits.
-func (w ConvCfg) WithPy(v uint32) ConvCfg { return ConvCfg(replaceField(uint32(w), 22, 5, v)) }
+func (w ConvCfg) WithPy(v uint32) ConvCfg { return ConvCfg{replaceField(w.v, 22, 5, v)} }
 
 // Ox returns bits 28-29 of the word: the number of adjacent results in a row that the engines
 // compute per step. The field is known from the bytes of programs.
-func (w ConvCfg) Ox() uint32 { return extractField(uint32(w), 28, 2) }
+func (w ConvCfg) Ox() uint32 { return extractField(w.v, 28, 2) }
 
 // WithOx returns w with bits 28-29, the number of adjacent results in a row that the engines
 // compute per step, set to v. It panics if v has more than 2 bits.
-func (w ConvCfg) WithOx(v uint32) ConvCfg { return ConvCfg(replaceField(uint32(w), 28, 2, v)) }
+func (w ConvCfg) WithOx(v uint32) ConvCfg { return ConvCfg{replaceField(w.v, 28, 2, v)} }
 
 // Oy returns bits 30-31 of the word: the number of adjacent results in a column that the engines
 // compute per step. The field is known from the bytes of programs.
-func (w ConvCfg) Oy() uint32 { return extractField(uint32(w), 30, 2) }
+func (w ConvCfg) Oy() uint32 { return extractField(w.v, 30, 2) }
 
 // WithOy returns w with bits 30-31, the number of adjacent results in a column that the engines
 // compute per step, set to v. It panics if v has more than 2 bits.
-func (w ConvCfg) WithOy(v uint32) ConvCfg { return ConvCfg(replaceField(uint32(w), 30, 2, v)) }
+func (w ConvCfg) WithOy(v uint32) ConvCfg { return ConvCfg{replaceField(w.v, 30, 2, v)} }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w ConvCfg) Unnamed() ConvCfg { return w &^ 0xf7ffffff }
+func (w ConvCfg) Unnamed() ConvCfg { return ConvCfg{w.v &^ 0xf7ffffff} }
+
+// IsZero reports whether no bit of the word is set.
+func (w ConvCfg) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w ConvCfg) String() string { return formatWord(w.v) }
 
 // A ConvCfg3D is the value of a register such as Common.Reserved08. Its methods get and set the
 // fields of the word.
-type ConvCfg3D uint32
+type ConvCfg3D struct{ v uint32 }
 
 // Kd returns bit 0 of the word: the depth of the window: 1 in every program, as the word is 0x2041
 // in each; ConvCfg3d in the next generation, of which the fields are known by name. The field is
 // assumed. Listings print its bits as a number.
-func (w ConvCfg3D) Kd() uint32 { return extractField(uint32(w), 0, 1) }
+func (w ConvCfg3D) Kd() uint32 { return extractField(w.v, 0, 1) }
 
 // WithKd returns w with bit 0, the depth of the window, set to v. It panics if v has more than 1
 // bits.
-func (w ConvCfg3D) WithKd(v uint32) ConvCfg3D { return ConvCfg3D(replaceField(uint32(w), 0, 1, v)) }
+func (w ConvCfg3D) WithKd(v uint32) ConvCfg3D { return ConvCfg3D{replaceField(w.v, 0, 1, v)} }
 
 // Sz returns bit 6 of the word: the stride of the window along the depth: 1 in every program. The
 // field is assumed. Listings print its bits as a number.
-func (w ConvCfg3D) Sz() uint32 { return extractField(uint32(w), 6, 1) }
+func (w ConvCfg3D) Sz() uint32 { return extractField(w.v, 6, 1) }
 
 // WithSz returns w with bit 6, the stride of the window along the depth, set to v. It panics if v
 // has more than 1 bits.
-func (w ConvCfg3D) WithSz(v uint32) ConvCfg3D { return ConvCfg3D(replaceField(uint32(w), 6, 1, v)) }
+func (w ConvCfg3D) WithSz(v uint32) ConvCfg3D { return ConvCfg3D{replaceField(w.v, 6, 1, v)} }
 
 // Oz returns bit 13 of the word: the number of adjacent results along the depth that the engines
 // compute per step: 1 in every program. The field is assumed. Listings print its bits as a number.
-func (w ConvCfg3D) Oz() uint32 { return extractField(uint32(w), 13, 1) }
+func (w ConvCfg3D) Oz() uint32 { return extractField(w.v, 13, 1) }
 
 // WithOz returns w with bit 13, the number of adjacent results along the depth that the engines
 // compute per step, set to v. It panics if v has more than 1 bits.
-func (w ConvCfg3D) WithOz(v uint32) ConvCfg3D { return ConvCfg3D(replaceField(uint32(w), 13, 1, v)) }
+func (w ConvCfg3D) WithOz(v uint32) ConvCfg3D { return ConvCfg3D{replaceField(w.v, 13, 1, v)} }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w ConvCfg3D) Unnamed() ConvCfg3D { return w &^ 0x2041 }
+func (w ConvCfg3D) Unnamed() ConvCfg3D { return ConvCfg3D{w.v &^ 0x2041} }
+
+// IsZero reports whether no bit of the word is set.
+func (w ConvCfg3D) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w ConvCfg3D) String() string { return formatWord(w.v) }
 
 // A GroupConvCfg is the value of the register Common.GroupConvCfg. Its methods get and set the
 // fields of the word.
-type GroupConvCfg uint32
+type GroupConvCfg struct{ v uint32 }
 
 // NumGroups returns bits 0-12 of the word: the number of groups or batch elements. The field is
 // known from the bytes of programs.
-func (w GroupConvCfg) NumGroups() uint32 { return extractField(uint32(w), 0, 13) }
+func (w GroupConvCfg) NumGroups() uint32 { return extractField(w.v, 0, 13) }
 
 // WithNumGroups returns w with bits 0-12, the number of groups or batch elements, set to v. It
 // panics if v has more than 13 bits.
 func (w GroupConvCfg) WithNumGroups(v uint32) GroupConvCfg {
-	return GroupConvCfg(replaceField(uint32(w), 0, 13, v))
+	return GroupConvCfg{replaceField(w.v, 0, 13, v)}
 }
 
 // UnicastEn reports whether bit 14 of the word is set: each result channel reads only UnicastCin
 // source channels. The field is known from the bytes of programs.
-func (w GroupConvCfg) UnicastEn() bool { return w>>14&1 != 0 }
+func (w GroupConvCfg) UnicastEn() bool { return w.v>>14&1 != 0 }
 
 // WithUnicastEn returns w with bit 14 set to v, which says whether each result channel reads only
 // UnicastCin source channels.
 func (w GroupConvCfg) WithUnicastEn(v bool) GroupConvCfg {
-	return GroupConvCfg(replaceField(uint32(w), 14, 1, boolToBit(v)))
+	return GroupConvCfg{replaceField(w.v, 14, 1, boolToBit(v))}
 }
 
 // ElemMultMode reports whether bit 15 of the word is set. The field is known from the bytes of
 // programs.
-func (w GroupConvCfg) ElemMultMode() bool { return w>>15&1 != 0 }
+func (w GroupConvCfg) ElemMultMode() bool { return w.v>>15&1 != 0 }
 
 // WithElemMultMode returns w with bit 15, the field [GroupConvCfg.ElemMultMode], set to v.
 func (w GroupConvCfg) WithElemMultMode(v bool) GroupConvCfg {
-	return GroupConvCfg(replaceField(uint32(w), 15, 1, boolToBit(v)))
+	return GroupConvCfg{replaceField(w.v, 15, 1, boolToBit(v))}
 }
 
 // UnicastCin returns bits 16-31 of the word: the number of source channels that each result channel
 // reads if UnicastEn is set. The field is known from the bytes of programs.
-func (w GroupConvCfg) UnicastCin() uint32 { return extractField(uint32(w), 16, 16) }
+func (w GroupConvCfg) UnicastCin() uint32 { return extractField(w.v, 16, 16) }
 
 // WithUnicastCin returns w with bits 16-31, the number of source channels that each result channel
 // reads if UnicastEn is set, set to v. It panics if v has more than 16 bits.
 func (w GroupConvCfg) WithUnicastCin(v uint32) GroupConvCfg {
-	return GroupConvCfg(replaceField(uint32(w), 16, 16, v))
+	return GroupConvCfg{replaceField(w.v, 16, 16, v)}
 }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w GroupConvCfg) Unnamed() GroupConvCfg { return w &^ 0xffffdfff }
+func (w GroupConvCfg) Unnamed() GroupConvCfg { return GroupConvCfg{w.v &^ 0xffffdfff} }
+
+// IsZero reports whether no bit of the word is set.
+func (w GroupConvCfg) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w GroupConvCfg) String() string { return formatWord(w.v) }
 
 // A TileCfg is the value of the register Common.TileCfg. Its methods get and set the fields of the
 // word.
-type TileCfg uint32
+type TileCfg struct{ v uint32 }
 
 // TileHeight returns bits 0-15 of the word: the number of result rows in a tile, which the task
 // computes from the rows in the L2. The field is known from the bytes of programs.
-func (w TileCfg) TileHeight() uint32 { return extractField(uint32(w), 0, 16) }
+func (w TileCfg) TileHeight() uint32 { return extractField(w.v, 0, 16) }
 
 // WithTileHeight returns w with bits 0-15, the number of result rows in a tile, set to v. It panics
 // if v has more than 16 bits.
-func (w TileCfg) WithTileHeight(v uint32) TileCfg { return TileCfg(replaceField(uint32(w), 0, 16, v)) }
+func (w TileCfg) WithTileHeight(v uint32) TileCfg { return TileCfg{replaceField(w.v, 0, 16, v)} }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w TileCfg) Unnamed() TileCfg { return w &^ 0xffff }
+func (w TileCfg) Unnamed() TileCfg { return TileCfg{w.v &^ 0xffff} }
+
+// IsZero reports whether no bit of the word is set.
+func (w TileCfg) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w TileCfg) String() string { return formatWord(w.v) }
 
 // A PlanarPatch is the value of the register Common.PlanarPatch. Its methods get and set the fields
 // of the word.
-type PlanarPatch uint32
+type PlanarPatch struct{ v uint32 }
 
 // Log2W returns bits 0-3 of the word: log2 of the columns in a patch of a planar task; 0 in other
 // tasks. The field is inferred from programs.
-func (w PlanarPatch) Log2W() uint32 { return extractField(uint32(w), 0, 4) }
+func (w PlanarPatch) Log2W() uint32 { return extractField(w.v, 0, 4) }
 
 // WithLog2W returns w with bits 0-3, log2 of the columns in a patch of a planar task, set to v. It
 // panics if v has more than 4 bits.
-func (w PlanarPatch) WithLog2W(v uint32) PlanarPatch {
-	return PlanarPatch(replaceField(uint32(w), 0, 4, v))
-}
+func (w PlanarPatch) WithLog2W(v uint32) PlanarPatch { return PlanarPatch{replaceField(w.v, 0, 4, v)} }
 
 // Log2H returns bits 4-7 of the word: log2 of the rows in a patch of a planar task; 0 in other
 // tasks. The field is inferred from programs.
-func (w PlanarPatch) Log2H() uint32 { return extractField(uint32(w), 4, 4) }
+func (w PlanarPatch) Log2H() uint32 { return extractField(w.v, 4, 4) }
 
 // WithLog2H returns w with bits 4-7, log2 of the rows in a patch of a planar task, set to v. It
 // panics if v has more than 4 bits.
-func (w PlanarPatch) WithLog2H(v uint32) PlanarPatch {
-	return PlanarPatch(replaceField(uint32(w), 4, 4, v))
-}
+func (w PlanarPatch) WithLog2H(v uint32) PlanarPatch { return PlanarPatch{replaceField(w.v, 4, 4, v)} }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w PlanarPatch) Unnamed() PlanarPatch { return w &^ 0xff }
+func (w PlanarPatch) Unnamed() PlanarPatch { return PlanarPatch{w.v &^ 0xff} }
+
+// IsZero reports whether no bit of the word is set.
+func (w PlanarPatch) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w PlanarPatch) String() string { return formatWord(w.v) }
 
 // A PlanarOperands is the value of the register Common.PlanarOperands. Its methods get and set the
 // fields of the word.
-type PlanarOperands uint32
+type PlanarOperands struct{ v uint32 }
 
 // Src1BroadcastW reports whether bit 0 of the word is set: source 1 has width 1 and is repeated
 // along the width, as in layer_norm. The field is inferred from programs.
-func (w PlanarOperands) Src1BroadcastW() bool { return w>>0&1 != 0 }
+func (w PlanarOperands) Src1BroadcastW() bool { return w.v>>0&1 != 0 }
 
 // WithSrc1BroadcastW returns w with bit 0 set to v, which says whether source 1 has width 1 and is
 // repeated along the width.
 func (w PlanarOperands) WithSrc1BroadcastW(v bool) PlanarOperands {
-	return PlanarOperands(replaceField(uint32(w), 0, 1, boolToBit(v)))
+	return PlanarOperands{replaceField(w.v, 0, 1, boolToBit(v))}
 }
 
 // Src1BroadcastH reports whether bit 1 of the word is set: source 1 has height 1 and is repeated
 // along the height, by analogy with source 2. The field is inferred from programs.
-func (w PlanarOperands) Src1BroadcastH() bool { return w>>1&1 != 0 }
+func (w PlanarOperands) Src1BroadcastH() bool { return w.v>>1&1 != 0 }
 
 // WithSrc1BroadcastH returns w with bit 1 set to v, which says whether source 1 has height 1 and is
 // repeated along the height.
 func (w PlanarOperands) WithSrc1BroadcastH(v bool) PlanarOperands {
-	return PlanarOperands(replaceField(uint32(w), 1, 1, boolToBit(v)))
+	return PlanarOperands{replaceField(w.v, 1, 1, boolToBit(v))}
 }
 
 // Src1BroadcastD reports whether bit 2 of the word is set: source 1 has depth 1 and is repeated
 // along the depth, by analogy with source 2. The field is inferred from programs.
-func (w PlanarOperands) Src1BroadcastD() bool { return w>>2&1 != 0 }
+func (w PlanarOperands) Src1BroadcastD() bool { return w.v>>2&1 != 0 }
 
 // WithSrc1BroadcastD returns w with bit 2 set to v, which says whether source 1 has depth 1 and is
 // repeated along the depth.
 func (w PlanarOperands) WithSrc1BroadcastD(v bool) PlanarOperands {
-	return PlanarOperands(replaceField(uint32(w), 2, 1, boolToBit(v)))
+	return PlanarOperands{replaceField(w.v, 2, 1, boolToBit(v))}
 }
 
 // Src1BroadcastC reports whether bit 3 of the word is set: source 1 has one channel and is repeated
 // for every channel, as the reciprocal in a softmax. The field is inferred from programs.
-func (w PlanarOperands) Src1BroadcastC() bool { return w>>3&1 != 0 }
+func (w PlanarOperands) Src1BroadcastC() bool { return w.v>>3&1 != 0 }
 
 // WithSrc1BroadcastC returns w with bit 3 set to v, which says whether source 1 has one channel and
 // is repeated for every channel.
 func (w PlanarOperands) WithSrc1BroadcastC(v bool) PlanarOperands {
-	return PlanarOperands(replaceField(uint32(w), 3, 1, boolToBit(v)))
+	return PlanarOperands{replaceField(w.v, 3, 1, boolToBit(v))}
 }
 
 // Src2BroadcastW reports whether bit 4 of the word is set: source 2 has width 1 and is repeated
 // along the width, as in an addition of one value per channel. The field is inferred from programs.
-func (w PlanarOperands) Src2BroadcastW() bool { return w>>4&1 != 0 }
+func (w PlanarOperands) Src2BroadcastW() bool { return w.v>>4&1 != 0 }
 
 // WithSrc2BroadcastW returns w with bit 4 set to v, which says whether source 2 has width 1 and is
 // repeated along the width.
 func (w PlanarOperands) WithSrc2BroadcastW(v bool) PlanarOperands {
-	return PlanarOperands(replaceField(uint32(w), 4, 1, boolToBit(v)))
+	return PlanarOperands{replaceField(w.v, 4, 1, boolToBit(v))}
 }
 
 // Src2BroadcastH reports whether bit 5 of the word is set: source 2 has height 1 and is repeated
 // along the height, as in an addition of one value per channel. The field is inferred from
 // programs.
-func (w PlanarOperands) Src2BroadcastH() bool { return w>>5&1 != 0 }
+func (w PlanarOperands) Src2BroadcastH() bool { return w.v>>5&1 != 0 }
 
 // WithSrc2BroadcastH returns w with bit 5 set to v, which says whether source 2 has height 1 and is
 // repeated along the height.
 func (w PlanarOperands) WithSrc2BroadcastH(v bool) PlanarOperands {
-	return PlanarOperands(replaceField(uint32(w), 5, 1, boolToBit(v)))
+	return PlanarOperands{replaceField(w.v, 5, 1, boolToBit(v))}
 }
 
 // Src2BroadcastD reports whether bit 6 of the word is set: source 2 has depth 1 and is repeated
 // along the depth, by analogy with the other axes. The field is inferred from programs.
-func (w PlanarOperands) Src2BroadcastD() bool { return w>>6&1 != 0 }
+func (w PlanarOperands) Src2BroadcastD() bool { return w.v>>6&1 != 0 }
 
 // WithSrc2BroadcastD returns w with bit 6 set to v, which says whether source 2 has depth 1 and is
 // repeated along the depth.
 func (w PlanarOperands) WithSrc2BroadcastD(v bool) PlanarOperands {
-	return PlanarOperands(replaceField(uint32(w), 6, 1, boolToBit(v)))
+	return PlanarOperands{replaceField(w.v, 6, 1, boolToBit(v))}
 }
 
 // Src2BroadcastC reports whether bit 7 of the word is set: source 2 has one channel and is repeated
 // for every channel, as the maximum in a softmax. The field is inferred from programs.
-func (w PlanarOperands) Src2BroadcastC() bool { return w>>7&1 != 0 }
+func (w PlanarOperands) Src2BroadcastC() bool { return w.v>>7&1 != 0 }
 
 // WithSrc2BroadcastC returns w with bit 7 set to v, which says whether source 2 has one channel and
 // is repeated for every channel.
 func (w PlanarOperands) WithSrc2BroadcastC(v bool) PlanarOperands {
-	return PlanarOperands(replaceField(uint32(w), 7, 1, boolToBit(v)))
+	return PlanarOperands{replaceField(w.v, 7, 1, boolToBit(v))}
 }
 
 // Src1Transpose reports whether bit 8 of the word is set: channel and x of source 1 are swapped, by
 // analogy with source 2. The field is inferred from programs.
-func (w PlanarOperands) Src1Transpose() bool { return w>>8&1 != 0 }
+func (w PlanarOperands) Src1Transpose() bool { return w.v>>8&1 != 0 }
 
 // WithSrc1Transpose returns w with bit 8 set to v, which says whether channel and x of source 1 are
 // swapped.
 func (w PlanarOperands) WithSrc1Transpose(v bool) PlanarOperands {
-	return PlanarOperands(replaceField(uint32(w), 8, 1, boolToBit(v)))
+	return PlanarOperands{replaceField(w.v, 8, 1, boolToBit(v))}
 }
 
 // Src2Transpose reports whether bit 9 of the word is set: channel and x of source 2 are swapped, as
 // in a multiplication by one constant per channel. The field is inferred from programs.
-func (w PlanarOperands) Src2Transpose() bool { return w>>9&1 != 0 }
+func (w PlanarOperands) Src2Transpose() bool { return w.v>>9&1 != 0 }
 
 // WithSrc2Transpose returns w with bit 9 set to v, which says whether channel and x of source 2 are
 // swapped.
 func (w PlanarOperands) WithSrc2Transpose(v bool) PlanarOperands {
-	return PlanarOperands(replaceField(uint32(w), 9, 1, boolToBit(v)))
+	return PlanarOperands{replaceField(w.v, 9, 1, boolToBit(v))}
 }
 
 // ResultTranspose reports whether bit 10 of the word is set: channel and x of the result are
 // swapped, as in softmax and reduce_sum. The field is inferred from programs.
-func (w PlanarOperands) ResultTranspose() bool { return w>>10&1 != 0 }
+func (w PlanarOperands) ResultTranspose() bool { return w.v>>10&1 != 0 }
 
 // WithResultTranspose returns w with bit 10 set to v, which says whether channel and x of the
 // result are swapped.
 func (w PlanarOperands) WithResultTranspose(v bool) PlanarOperands {
-	return PlanarOperands(replaceField(uint32(w), 10, 1, boolToBit(v)))
+	return PlanarOperands{replaceField(w.v, 10, 1, boolToBit(v))}
 }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w PlanarOperands) Unnamed() PlanarOperands { return w &^ 0x7ff }
+func (w PlanarOperands) Unnamed() PlanarOperands { return PlanarOperands{w.v &^ 0x7ff} }
+
+// IsZero reports whether no bit of the word is set.
+func (w PlanarOperands) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w PlanarOperands) String() string { return formatWord(w.v) }
 
 // A CommonCfg is the value of the register Common.Cfg. Its methods get and set the fields of the
 // word.
-type CommonCfg uint32
+type CommonCfg struct{ v uint32 }
 
 // Base reports whether bit 0 of the word is set: source 2 is not the only source in memory: clear
 // in planar tasks that read source 1 from the L2 and source 2 from memory, and set in all others.
 // The field is inferred from programs. Listings print its bits as a number.
-func (w CommonCfg) Base() bool { return w>>0&1 != 0 }
+func (w CommonCfg) Base() bool { return w.v>>0&1 != 0 }
 
 // WithBase returns w with bit 0 set to v, which says whether source 2 is not the only source in
 // memory.
 func (w CommonCfg) WithBase(v bool) CommonCfg {
-	return CommonCfg(replaceField(uint32(w), 0, 1, boolToBit(v)))
+	return CommonCfg{replaceField(w.v, 0, 1, boolToBit(v))}
 }
 
 // Src2InMemory reports whether bit 1 of the word is set: source 2 is in memory, as in 113 of 113
 // tasks. The field is inferred from programs. Listings print its bits as a number.
-func (w CommonCfg) Src2InMemory() bool { return w>>1&1 != 0 }
+func (w CommonCfg) Src2InMemory() bool { return w.v>>1&1 != 0 }
 
 // WithSrc2InMemory returns w with bit 1 set to v, which says whether source 2 is in memory.
 func (w CommonCfg) WithSrc2InMemory(v bool) CommonCfg {
-	return CommonCfg(replaceField(uint32(w), 1, 1, boolToBit(v)))
+	return CommonCfg{replaceField(w.v, 1, 1, boolToBit(v))}
 }
 
 // SmallSourceMode reports whether bit 2 of the word is set: the engines use the patches for results
 // of up to 8 columns. The field is known from the bytes of programs.
-func (w CommonCfg) SmallSourceMode() bool { return w>>2&1 != 0 }
+func (w CommonCfg) SmallSourceMode() bool { return w.v>>2&1 != 0 }
 
 // WithSmallSourceMode returns w with bit 2 set to v, which says whether the engines use the patches
 // for results of up to 8 columns.
 func (w CommonCfg) WithSmallSourceMode(v bool) CommonCfg {
-	return CommonCfg(replaceField(uint32(w), 2, 1, boolToBit(v)))
+	return CommonCfg{replaceField(w.v, 2, 1, boolToBit(v))}
 }
 
 // PlanarForm returns bits 4-6 of the word: the operands of a planar task: 2 one source and a
 // constant; 3 two sources; 4 bias and scale rows; 5 a reduction; 6 two sources, then a reduction.
 // The field is inferred from programs.
-func (w CommonCfg) PlanarForm() PlanarForm { return PlanarForm(extractField(uint32(w), 4, 3)) }
+func (w CommonCfg) PlanarForm() PlanarForm { return PlanarForm(extractField(w.v, 4, 3)) }
 
 // WithPlanarForm returns w with bits 4-6, the operands of a planar task, set to v. It panics if v
 // has more than 3 bits.
 func (w CommonCfg) WithPlanarForm(v PlanarForm) CommonCfg {
-	return CommonCfg(replaceField(uint32(w), 4, 3, uint32(v)))
+	return CommonCfg{replaceField(w.v, 4, 3, uint32(v))}
 }
 
 // ShPref returns bits 8-10 of the word: log2 of the preferred number of rows in a patch. The field
 // is named in the vendor's code.
-func (w CommonCfg) ShPref() uint32 { return extractField(uint32(w), 8, 3) }
+func (w CommonCfg) ShPref() uint32 { return extractField(w.v, 8, 3) }
 
 // WithShPref returns w with bits 8-10, log2 of the preferred number of rows in a patch, set to v.
 // It panics if v has more than 3 bits.
-func (w CommonCfg) WithShPref(v uint32) CommonCfg { return CommonCfg(replaceField(uint32(w), 8, 3, v)) }
+func (w CommonCfg) WithShPref(v uint32) CommonCfg { return CommonCfg{replaceField(w.v, 8, 3, v)} }
 
 // ShMin returns bits 12-14 of the word: log2 of the smallest number of rows in a patch. The field
 // is named in the vendor's code.
-func (w CommonCfg) ShMin() uint32 { return extractField(uint32(w), 12, 3) }
+func (w CommonCfg) ShMin() uint32 { return extractField(w.v, 12, 3) }
 
 // WithShMin returns w with bits 12-14, log2 of the smallest number of rows in a patch, set to v. It
 // panics if v has more than 3 bits.
-func (w CommonCfg) WithShMin(v uint32) CommonCfg { return CommonCfg(replaceField(uint32(w), 12, 3, v)) }
+func (w CommonCfg) WithShMin(v uint32) CommonCfg { return CommonCfg{replaceField(w.v, 12, 3, v)} }
 
 // ShMax returns bits 16-18 of the word: log2 of the largest number of rows in a patch. The field is
 // named in the vendor's code.
-func (w CommonCfg) ShMax() uint32 { return extractField(uint32(w), 16, 3) }
+func (w CommonCfg) ShMax() uint32 { return extractField(w.v, 16, 3) }
 
 // WithShMax returns w with bits 16-18, log2 of the largest number of rows in a patch, set to v. It
 // panics if v has more than 3 bits.
-func (w CommonCfg) WithShMax(v uint32) CommonCfg { return CommonCfg(replaceField(uint32(w), 16, 3, v)) }
+func (w CommonCfg) WithShMax(v uint32) CommonCfg { return CommonCfg{replaceField(w.v, 16, 3, v)} }
 
 // ActiveNE returns bits 19-21 of the word: log2 of the number of MAC engines at work. The field is
 // known from the bytes of programs.
-func (w CommonCfg) ActiveNE() uint32 { return extractField(uint32(w), 19, 3) }
+func (w CommonCfg) ActiveNE() uint32 { return extractField(w.v, 19, 3) }
 
 // WithActiveNE returns w with bits 19-21, log2 of the number of MAC engines at work, set to v. It
 // panics if v has more than 3 bits.
-func (w CommonCfg) WithActiveNE(v uint32) CommonCfg {
-	return CommonCfg(replaceField(uint32(w), 19, 3, v))
-}
+func (w CommonCfg) WithActiveNE(v uint32) CommonCfg { return CommonCfg{replaceField(w.v, 19, 3, v)} }
 
 // ContextSwitchIn reports whether bit 22 of the word is set. The field is named in the vendor's
 // code.
-func (w CommonCfg) ContextSwitchIn() bool { return w>>22&1 != 0 }
+func (w CommonCfg) ContextSwitchIn() bool { return w.v>>22&1 != 0 }
 
 // WithContextSwitchIn returns w with bit 22, the field [CommonCfg.ContextSwitchIn], set to v.
 func (w CommonCfg) WithContextSwitchIn(v bool) CommonCfg {
-	return CommonCfg(replaceField(uint32(w), 22, 1, boolToBit(v)))
+	return CommonCfg{replaceField(w.v, 22, 1, boolToBit(v))}
 }
 
 // ContextSwitchOut reports whether bit 24 of the word is set. The field is named in the vendor's
 // code.
-func (w CommonCfg) ContextSwitchOut() bool { return w>>24&1 != 0 }
+func (w CommonCfg) ContextSwitchOut() bool { return w.v>>24&1 != 0 }
 
 // WithContextSwitchOut returns w with bit 24, the field [CommonCfg.ContextSwitchOut], set to v.
 func (w CommonCfg) WithContextSwitchOut(v bool) CommonCfg {
-	return CommonCfg(replaceField(uint32(w), 24, 1, boolToBit(v)))
+	return CommonCfg{replaceField(w.v, 24, 1, boolToBit(v))}
 }
 
 // AccDoubleBufEn reports whether bit 26 of the word is set. The field is named in the vendor's
 // code.
-func (w CommonCfg) AccDoubleBufEn() bool { return w>>26&1 != 0 }
+func (w CommonCfg) AccDoubleBufEn() bool { return w.v>>26&1 != 0 }
 
 // WithAccDoubleBufEn returns w with bit 26, the field [CommonCfg.AccDoubleBufEn], set to v.
 func (w CommonCfg) WithAccDoubleBufEn(v bool) CommonCfg {
-	return CommonCfg(replaceField(uint32(w), 26, 1, boolToBit(v)))
+	return CommonCfg{replaceField(w.v, 26, 1, boolToBit(v))}
 }
 
 // Transpose reports whether bit 28 of the word is set: channel and x are swapped when the result is
 // written. The field is inferred from programs.
-func (w CommonCfg) Transpose() bool { return w>>28&1 != 0 }
+func (w CommonCfg) Transpose() bool { return w.v>>28&1 != 0 }
 
 // WithTranspose returns w with bit 28 set to v, which says whether channel and x are swapped when
 // the result is written.
 func (w CommonCfg) WithTranspose(v bool) CommonCfg {
-	return CommonCfg(replaceField(uint32(w), 28, 1, boolToBit(v)))
+	return CommonCfg{replaceField(w.v, 28, 1, boolToBit(v))}
 }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w CommonCfg) Unnamed() CommonCfg { return w &^ 0x157f7777 }
+func (w CommonCfg) Unnamed() CommonCfg { return CommonCfg{w.v &^ 0x157f7777} }
+
+// IsZero reports whether no bit of the word is set.
+func (w CommonCfg) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w CommonCfg) String() string { return formatWord(w.v) }
 
 // A TaskInfo is the value of the register Common.TaskInfo. Its methods get and set the fields of
 // the word.
-type TaskInfo uint32
+type TaskInfo struct{ v uint32 }
 
 // TaskID returns bits 0-15 of the word. The field is named in the vendor's code.
-func (w TaskInfo) TaskID() uint32 { return extractField(uint32(w), 0, 16) }
+func (w TaskInfo) TaskID() uint32 { return extractField(w.v, 0, 16) }
 
 // WithTaskID returns w with bits 0-15, the field [TaskInfo.TaskID], set to v. It panics if v has
 // more than 16 bits.
-func (w TaskInfo) WithTaskID(v uint32) TaskInfo { return TaskInfo(replaceField(uint32(w), 0, 16, v)) }
+func (w TaskInfo) WithTaskID(v uint32) TaskInfo { return TaskInfo{replaceField(w.v, 0, 16, v)} }
 
 // TaskQ returns bits 16-19 of the word. The field is named in the vendor's code.
-func (w TaskInfo) TaskQ() uint32 { return extractField(uint32(w), 16, 4) }
+func (w TaskInfo) TaskQ() uint32 { return extractField(w.v, 16, 4) }
 
 // WithTaskQ returns w with bits 16-19, the field [TaskInfo.TaskQ], set to v. It panics if v has
 // more than 4 bits.
-func (w TaskInfo) WithTaskQ(v uint32) TaskInfo { return TaskInfo(replaceField(uint32(w), 16, 4, v)) }
+func (w TaskInfo) WithTaskQ(v uint32) TaskInfo { return TaskInfo{replaceField(w.v, 16, 4, v)} }
 
 // TaskNID returns bits 20-27 of the word: a number that is 0 in a task of the planar engine alone.
 // The field is named in the vendor's code.
-func (w TaskInfo) TaskNID() uint32 { return extractField(uint32(w), 20, 8) }
+func (w TaskInfo) TaskNID() uint32 { return extractField(w.v, 20, 8) }
 
 // WithTaskNID returns w with bits 20-27, the field [TaskInfo.TaskNID], set to v. It panics if v has
 // more than 8 bits.
-func (w TaskInfo) WithTaskNID(v uint32) TaskInfo { return TaskInfo(replaceField(uint32(w), 20, 8, v)) }
+func (w TaskInfo) WithTaskNID(v uint32) TaskInfo { return TaskInfo{replaceField(w.v, 20, 8, v)} }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w TaskInfo) Unnamed() TaskInfo { return w &^ 0xfffffff }
+func (w TaskInfo) Unnamed() TaskInfo { return TaskInfo{w.v &^ 0xfffffff} }
+
+// IsZero reports whether no bit of the word is set.
+func (w TaskInfo) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w TaskInfo) String() string { return formatWord(w.v) }
 
 // A DPE is the value of the register Common.DPE. Its methods get and set the fields of the word.
-type DPE uint32
+type DPE struct{ v uint32 }
 
 // Category returns bits 0-3 of the word. The field is named in the vendor's code.
-func (w DPE) Category() uint32 { return extractField(uint32(w), 0, 4) }
+func (w DPE) Category() uint32 { return extractField(w.v, 0, 4) }
 
 // WithCategory returns w with bits 0-3, the field [DPE.Category], set to v. It panics if v has more
 // than 4 bits.
-func (w DPE) WithCategory(v uint32) DPE { return DPE(replaceField(uint32(w), 0, 4, v)) }
+func (w DPE) WithCategory(v uint32) DPE { return DPE{replaceField(w.v, 0, 4, v)} }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w DPE) Unnamed() DPE { return w &^ 0xf }
+func (w DPE) Unnamed() DPE { return DPE{w.v &^ 0xf} }
+
+// IsZero reports whether no bit of the word is set.
+func (w DPE) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w DPE) String() string { return formatWord(w.v) }

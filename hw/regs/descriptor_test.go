@@ -54,8 +54,8 @@ func TestChain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c := task.Groups.Common; c.Cin != regs.Cin([]uint32{64, 128, 128}[n]) || c.Cout != 32 || task.Index != n || task.Offset != threeAt[n] {
-				t.Errorf("task %d at %#x: Cin %d, Cout %d", task.Index, task.Offset, c.Cin, c.Cout)
+			if c := task.Groups.Common; c.Cin.Cin() != []uint32{64, 128, 128}[n] || c.Cout.Cout() != 32 || task.Index != n || task.Offset != threeAt[n] {
+				t.Errorf("task %d at %#x: Cin %v, Cout %v", task.Index, task.Offset, c.Cin, c.Cout)
 			}
 			n++
 		}
@@ -460,9 +460,9 @@ func BenchmarkTasks(b *testing.B) {
 // A task gets the taps that its window needs by its index, unless it has another window.
 func TestWindowTaps(t *testing.T) {
 	const convCfg = 0x1c
-	window := regs.ConvCfg(0).WithKh(3).WithKw(5).WithSx(1).WithSy(1)
+	window := regs.ConvCfg{}.WithKh(3).WithKw(5).WithSx(1).WithSy(1)
 	list := three() // the first writes the window, and the others keep it
-	list[0].Records[0].Values = append(list[0].Records[0].Values, 0, 0, uint32(window))
+	list[0].Records[0].Values = append(list[0].Records[0].Values, 0, 0, regs.Raw(window))
 	s := regs.Stream{Text: chainAt(threeAt, list...), WindowTaps: map[int]regs.WindowTaps{0: {window, 4}, 2: {window, 9}}}
 	for _, tc := range []struct {
 		change func(regs.ConvCfg) regs.ConvCfg
@@ -481,7 +481,7 @@ func TestWindowTaps(t *testing.T) {
 		if s.Modify = nil; tc.change != nil {
 			s.Modify = func(f *regs.File) error {
 				w, _ := f.Load(convCfg)
-				return f.Store(convCfg, uint32(tc.change(regs.ConvCfg(w))))
+				return f.Store(convCfg, regs.Raw(tc.change(regs.FromRaw[regs.ConvCfg](w))))
 			}
 		}
 		var got [3]int

@@ -9,8 +9,8 @@ import (
 
 // A group's words have their fields by name; bits that no field names survive.
 func ExampleConvCfg() {
-	w := regs.ConvCfg(0).WithKw(3).WithKh(3).WithSx(1).WithSy(1).WithPx(1).WithPy(1)
-	fmt.Printf("%dx%d taps, padding %d: %#x\n", w.Kh(), w.Kw(), w.Py(), uint32(w))
+	w := regs.ConvCfg{}.WithKw(3).WithKh(3).WithSx(1).WithSy(1).WithPx(1).WithPy(1)
+	fmt.Printf("%dx%d taps, padding %d: %v\n", w.Kh(), w.Kw(), w.Py(), w)
 	// Output: 3x3 taps, padding 1: 0x42a063
 }
 

@@ -32,6 +32,21 @@ func wordOf(t *testing.T, groups *regs.Groups, header *regs.Header, r regs.Regis
 	return v
 }
 
+// newWord returns a word of the given type, of a group or of the header, with the given bits.
+func newWord(word reflect.Type, bits uint32) reflect.Value {
+	v := reflect.New(word)
+	*(*uint32)(v.UnsafePointer()) = bits // a word of a group is a struct of one uint32
+	return v.Elem()
+}
+
+// bitsOf returns the bits of a word of a group or of the header.
+func bitsOf(word reflect.Value) uint32 {
+	if word.Kind() == reflect.Struct {
+		word = word.Field(0)
+	}
+	return uint32(word.Uint())
+}
+
 func panics(f func()) (did bool) {
 	defer func() { did = recover() != nil }()
 	f()
@@ -67,12 +82,11 @@ func TestSetters(t *testing.T) {
 				return []reflect.Value{reflect.ValueOf(v).Convert(param)}
 			}
 			for _, old := range [...]uint32{0, math.MaxUint32, 0xa5a5_5a5a} {
-				word := reflect.New(word.Type()).Elem()
-				word.SetUint(uint64(old))
+				word := newWord(word.Type(), old)
 				for _, v := range [...]uint32{0, 1, 1<<f.Width - 1} {
 					got := word.MethodByName("With" + getter).Call(value(v))[0]
-					if want := old&^mask | v<<f.Low; uint32(got.Uint()) != want {
-						t.Errorf("%s: %#x with %#x is %#x, want %#x", name, old, v, got.Uint(), want)
+					if want := old&^mask | v<<f.Low; bitsOf(got) != want {
+						t.Errorf("%s: %#x with %#x is %#x, want %#x", name, old, v, bitsOf(got), want)
 					}
 					if read := got.MethodByName(getter).Call(nil)[0]; !read.Equal(value(v)[0]) {
 						t.Errorf("%s: reads %v after %#x", name, read, v)
@@ -98,20 +112,42 @@ func TestSetters(t *testing.T) {
 	}
 }
 
-func TestByteWords(t *testing.T) {
-	if w := regs.DMAWord(0x3f).WithBytes(0x1240); w != 0x127f || w.Bytes() != 0x1240 {
-		t.Errorf("DMA word %#x of %#x bytes", uint32(w), w.Bytes())
+// Every word of a group is opaque, so that only this package depends on where a field is.
+func TestWordsAreOpaque(t *testing.T) {
+	words := 0
+	groups := reflect.TypeFor[regs.Groups]()
+	for i := range groups.NumField() {
+		group := groups.Field(i).Type
+		for j := range group.NumField() {
+			word := group.Field(j).Type
+			if word.Kind() == reflect.Array {
+				word = word.Elem()
+			}
+			words++
+			if word.Kind() != reflect.Struct || word.NumField() != 1 || word.Field(0).IsExported() || word.Size() != 4 {
+				t.Errorf("%s.%s is a %v, want a struct of one unexported uint32", group.Name(), group.Field(j).Name, word)
+			}
+		}
 	}
-	if w := regs.L2Word(0xffe0_000f).WithBytes(0x1f_fff0); w != math.MaxUint32 || w.Bytes() != 0x1f_fff0 {
-		t.Errorf("L2 word %#x of %#x bytes", uint32(w), w.Bytes())
+	if words < 70 {
+		t.Errorf("%d words", words)
+	}
+}
+
+func TestByteWords(t *testing.T) {
+	if w := regs.FromRaw[regs.DMAWord](0x3f).WithBytes(0x1240); regs.Raw(w) != 0x127f || w.Bytes() != 0x1240 {
+		t.Errorf("DMA word %v of %#x bytes", w, w.Bytes())
+	}
+	if w := regs.FromRaw[regs.L2Word](0xffe0_000f).WithBytes(0x1f_fff0); regs.Raw(w) != math.MaxUint32 || w.Bytes() != 0x1f_fff0 {
+		t.Errorf("L2 word %v of %#x bytes", w, w.Bytes())
 	}
 	for _, tc := range []struct {
 		name string
 		set  func()
 	}{
-		{"DMA bytes not of 64", func() { regs.DMAWord(0).WithBytes(0x20) }},
-		{"L2 bytes not of 16", func() { regs.L2Word(0).WithBytes(0x18) }},
-		{"L2 bytes of 2 MiB", func() { regs.L2Word(0).WithBytes(1 << 21) }},
+		{"DMA bytes not of 64", func() { regs.DMAWord{}.WithBytes(0x20) }},
+		{"L2 bytes not of 16", func() { regs.L2Word{}.WithBytes(0x18) }},
+		{"L2 bytes of 2 MiB", func() { regs.L2Word{}.WithBytes(1 << 21) }},
 	} {
 		if !panics(tc.set) {
 			t.Errorf("%s: no panic", tc.name)
@@ -150,7 +186,7 @@ func TestRegistersInGroups(t *testing.T) {
 	}
 	for r := range regs.Registers() {
 		want := r.Addr()<<8 | 1
-		if got := uint32(wordOf(t, &g, nil, r).Uint()); got != want {
+		if got := bitsOf(wordOf(t, &g, nil, r)); got != want {
 			t.Errorf("%s.%s holds %#x after a snapshot, want %#x", r.Block, r.Name, got, want)
 		}
 		if got := words[r.Block][r.Word]; got != want {

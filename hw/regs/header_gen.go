@@ -66,7 +66,7 @@ func (w HeaderTask) WithNID(v uint32) HeaderTask {
 
 // LNID reports whether bit 24 of the word is set: this is not the first descriptor of the chain.
 // The field is known from the bytes of programs.
-func (w HeaderTask) LNID() bool { return w>>24&1 != 0 }
+func (w HeaderTask) LNID() bool { return uint32(w)>>24&1 != 0 }
 
 // WithLNID returns w with bit 24 set to v, which says whether this is not the first descriptor of
 // the chain.
@@ -76,7 +76,7 @@ func (w HeaderTask) WithLNID(v bool) HeaderTask {
 
 // EON reports whether bit 25 of the word is set: this is the last descriptor of the chain. The
 // field is known from the bytes of programs.
-func (w HeaderTask) EON() bool { return w>>25&1 != 0 }
+func (w HeaderTask) EON() bool { return uint32(w)>>25&1 != 0 }
 
 // WithEON returns w with bit 25 set to v, which says whether this is the last descriptor of the
 // chain.
@@ -167,7 +167,7 @@ func (w HeaderDebugExceptions) WithDebugExceptions(v uint32) HeaderDebugExceptio
 type HeaderControl uint32
 
 // DisallowAbort reports whether bit 8 of the word is set. The field is named in the vendor's code.
-func (w HeaderControl) DisallowAbort() bool { return w>>8&1 != 0 }
+func (w HeaderControl) DisallowAbort() bool { return uint32(w)>>8&1 != 0 }
 
 // WithDisallowAbort returns w with bit 8, the field [HeaderControl.DisallowAbort], set to v.
 func (w HeaderControl) WithDisallowAbort(v bool) HeaderControl {
@@ -175,7 +175,7 @@ func (w HeaderControl) WithDisallowAbort(v bool) HeaderControl {
 }
 
 // TDSkip reports whether bit 9 of the word is set. The field is named in the vendor's code.
-func (w HeaderControl) TDSkip() bool { return w>>9&1 != 0 }
+func (w HeaderControl) TDSkip() bool { return uint32(w)>>9&1 != 0 }
 
 // WithTDSkip returns w with bit 9, the field [HeaderControl.TDSkip], set to v.
 func (w HeaderControl) WithTDSkip(v bool) HeaderControl {
@@ -183,7 +183,7 @@ func (w HeaderControl) WithTDSkip(v bool) HeaderControl {
 }
 
 // KPC reports whether bit 10 of the word is set. The field is named in the vendor's code.
-func (w HeaderControl) KPC() bool { return w>>10&1 != 0 }
+func (w HeaderControl) KPC() bool { return uint32(w)>>10&1 != 0 }
 
 // WithKPC returns w with bit 10, the field [HeaderControl.KPC], set to v.
 func (w HeaderControl) WithKPC(v bool) HeaderControl {
@@ -192,7 +192,7 @@ func (w HeaderControl) WithKPC(v bool) HeaderControl {
 
 // SPL reports whether bit 11 of the word is set: the descriptor is the first of a run, between two
 // points at which the engine may change hands. The field is named in the vendor's code.
-func (w HeaderControl) SPL() bool { return w>>11&1 != 0 }
+func (w HeaderControl) SPL() bool { return uint32(w)>>11&1 != 0 }
 
 // WithSPL returns w with bit 11 set to v, which says whether the descriptor is the first of a run.
 func (w HeaderControl) WithSPL(v bool) HeaderControl {
@@ -201,7 +201,7 @@ func (w HeaderControl) WithSPL(v bool) HeaderControl {
 
 // TSR reports whether bit 12 of the word is set: the descriptor is the last of a run, after which
 // the engine may change hands. The field is named in the vendor's code.
-func (w HeaderControl) TSR() bool { return w>>12&1 != 0 }
+func (w HeaderControl) TSR() bool { return uint32(w)>>12&1 != 0 }
 
 // WithTSR returns w with bit 12 set to v, which says whether the descriptor is the last of a run.
 func (w HeaderControl) WithTSR(v bool) HeaderControl {
@@ -210,7 +210,7 @@ func (w HeaderControl) WithTSR(v bool) HeaderControl {
 
 // SPC reports whether bit 13 of the word is set: the source is a tile in the L2 that is also
 // described in the scratch buffer. The field is named in the vendor's code.
-func (w HeaderControl) SPC() bool { return w>>13&1 != 0 }
+func (w HeaderControl) SPC() bool { return uint32(w)>>13&1 != 0 }
 
 // WithSPC returns w with bit 13 set to v, which says whether the source is a tile in the L2 that is
 // also described in the scratch buffer.
@@ -220,7 +220,7 @@ func (w HeaderControl) WithSPC(v bool) HeaderControl {
 
 // DPC reports whether bit 14 of the word is set: the result is a tile in the L2 that is also
 // described in the scratch buffer. The field is named in the vendor's code.
-func (w HeaderControl) DPC() bool { return w>>14&1 != 0 }
+func (w HeaderControl) DPC() bool { return uint32(w)>>14&1 != 0 }
 
 // WithDPC returns w with bit 14 set to v, which says whether the result is a tile in the L2 that is
 // also described in the scratch buffer.
@@ -230,7 +230,7 @@ func (w HeaderControl) WithDPC(v bool) HeaderControl {
 
 // TSE reports whether bit 15 of the word is set: the descriptor is the last of a run, after which
 // the engine may change hands. The field is named in the vendor's code.
-func (w HeaderControl) TSE() bool { return w>>15&1 != 0 }
+func (w HeaderControl) TSE() bool { return uint32(w)>>15&1 != 0 }
 
 // WithTSE returns w with bit 15 set to v, which says whether the descriptor is the last of a run.
 func (w HeaderControl) WithTSE(v bool) HeaderControl {
@@ -248,7 +248,7 @@ func (w HeaderControl) WithNextPriority(v uint32) HeaderControl {
 
 // TDE reports whether bit 24 of the word is set: bits 0 and 1 of header word 9 are set. The field
 // is named in the vendor's code.
-func (w HeaderControl) TDE() bool { return w>>24&1 != 0 }
+func (w HeaderControl) TDE() bool { return uint32(w)>>24&1 != 0 }
 
 // WithTDE returns w with bit 24 set to v, which says whether bits 0 and 1 of header word 9 are set.
 func (w HeaderControl) WithTDE(v bool) HeaderControl {
@@ -257,7 +257,7 @@ func (w HeaderControl) WithTDE(v bool) HeaderControl {
 
 // SrcLoc reports whether bit 28 of the word is set: the source is in device memory and not in the
 // L2. The field is known from the bytes of programs.
-func (w HeaderControl) SrcLoc() bool { return w>>28&1 != 0 }
+func (w HeaderControl) SrcLoc() bool { return uint32(w)>>28&1 != 0 }
 
 // WithSrcLoc returns w with bit 28 set to v, which says whether the source is in device memory and
 // not in the L2.
@@ -267,7 +267,7 @@ func (w HeaderControl) WithSrcLoc(v bool) HeaderControl {
 
 // DstLoc reports whether bit 29 of the word is set: the destination is in device memory and not in
 // the L2. The field is known from the bytes of programs.
-func (w HeaderControl) DstLoc() bool { return w>>29&1 != 0 }
+func (w HeaderControl) DstLoc() bool { return uint32(w)>>29&1 != 0 }
 
 // WithDstLoc returns w with bit 29 set to v, which says whether the destination is in device memory
 // and not in the L2.
@@ -276,7 +276,7 @@ func (w HeaderControl) WithDstLoc(v bool) HeaderControl {
 }
 
 // TQDis reports whether bit 31 of the word is set. The field is named in the vendor's code.
-func (w HeaderControl) TQDis() bool { return w>>31&1 != 0 }
+func (w HeaderControl) TQDis() bool { return uint32(w)>>31&1 != 0 }
 
 // WithTQDis returns w with bit 31, the field [HeaderControl.TQDis], set to v.
 func (w HeaderControl) WithTQDis(v bool) HeaderControl {
@@ -311,7 +311,7 @@ func (w HeaderBases) WithRBase0(v uint32) HeaderBases {
 
 // RBE0 reports whether bit 5 of the word is set: RBase0 names a buffer. The field is named in the
 // vendor's code.
-func (w HeaderBases) RBE0() bool { return w>>5&1 != 0 }
+func (w HeaderBases) RBE0() bool { return uint32(w)>>5&1 != 0 }
 
 // WithRBE0 returns w with bit 5 set to v, which says whether RBase0 names a buffer.
 func (w HeaderBases) WithRBE0(v bool) HeaderBases {
@@ -330,7 +330,7 @@ func (w HeaderBases) WithRBase1(v uint32) HeaderBases {
 
 // RBE1 reports whether bit 11 of the word is set: RBase1 names a buffer. The field is named in the
 // vendor's code.
-func (w HeaderBases) RBE1() bool { return w>>11&1 != 0 }
+func (w HeaderBases) RBE1() bool { return uint32(w)>>11&1 != 0 }
 
 // WithRBE1 returns w with bit 11 set to v, which says whether RBase1 names a buffer.
 func (w HeaderBases) WithRBE1(v bool) HeaderBases {
@@ -349,7 +349,7 @@ func (w HeaderBases) WithWBase(v uint32) HeaderBases {
 
 // WBE reports whether bit 17 of the word is set: WBase names a buffer. The field is named in the
 // vendor's code.
-func (w HeaderBases) WBE() bool { return w>>17&1 != 0 }
+func (w HeaderBases) WBE() bool { return uint32(w)>>17&1 != 0 }
 
 // WithWBE returns w with bit 17 set to v, which says whether WBase names a buffer.
 func (w HeaderBases) WithWBE(v bool) HeaderBases {
@@ -366,7 +366,7 @@ func (w HeaderBases) WithTBase(v uint32) HeaderBases {
 }
 
 // TBE reports whether bit 23 of the word is set. The field is named in the vendor's code.
-func (w HeaderBases) TBE() bool { return w>>23&1 != 0 }
+func (w HeaderBases) TBE() bool { return uint32(w)>>23&1 != 0 }
 
 // WithTBE returns w with bit 23, the field [HeaderBases.TBE], set to v.
 func (w HeaderBases) WithTBE(v bool) HeaderBases {
@@ -400,7 +400,7 @@ func (w HeaderKernelBases) WithKBase0(v uint32) HeaderKernelBases {
 // KBE0 reports whether bit 5 of the word is set: KBase0 names a buffer; if that is buffer 3, the
 // weights are a scratch surface and an extra header word follows. The field is known from the bytes
 // of programs.
-func (w HeaderKernelBases) KBE0() bool { return w>>5&1 != 0 }
+func (w HeaderKernelBases) KBE0() bool { return uint32(w)>>5&1 != 0 }
 
 // WithKBE0 returns w with bit 5 set to v, which says whether KBase0 names a buffer.
 func (w HeaderKernelBases) WithKBE0(v bool) HeaderKernelBases {
@@ -417,7 +417,7 @@ func (w HeaderKernelBases) WithKBase1(v uint32) HeaderKernelBases {
 }
 
 // KBE1 reports whether bit 11 of the word is set. The field is named in the vendor's code.
-func (w HeaderKernelBases) KBE1() bool { return w>>11&1 != 0 }
+func (w HeaderKernelBases) KBE1() bool { return uint32(w)>>11&1 != 0 }
 
 // WithKBE1 returns w with bit 11, the field [HeaderKernelBases.KBE1], set to v.
 func (w HeaderKernelBases) WithKBE1(v bool) HeaderKernelBases {
@@ -434,7 +434,7 @@ func (w HeaderKernelBases) WithKBase2(v uint32) HeaderKernelBases {
 }
 
 // KBE2 reports whether bit 17 of the word is set. The field is named in the vendor's code.
-func (w HeaderKernelBases) KBE2() bool { return w>>17&1 != 0 }
+func (w HeaderKernelBases) KBE2() bool { return uint32(w)>>17&1 != 0 }
 
 // WithKBE2 returns w with bit 17, the field [HeaderKernelBases.KBE2], set to v.
 func (w HeaderKernelBases) WithKBE2(v bool) HeaderKernelBases {
@@ -451,7 +451,7 @@ func (w HeaderKernelBases) WithKBase3(v uint32) HeaderKernelBases {
 }
 
 // KBE3 reports whether bit 23 of the word is set. The field is named in the vendor's code.
-func (w HeaderKernelBases) KBE3() bool { return w>>23&1 != 0 }
+func (w HeaderKernelBases) KBE3() bool { return uint32(w)>>23&1 != 0 }
 
 // WithKBE3 returns w with bit 23, the field [HeaderKernelBases.KBE3], set to v.
 func (w HeaderKernelBases) WithKBE3(v bool) HeaderKernelBases {

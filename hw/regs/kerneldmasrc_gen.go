@@ -17,205 +17,217 @@ type KernelDMASrc struct {
 type G0 = KernelDMASrc
 
 func (g *KernelDMASrc) loadWords(w *[62]uint32) {
-	g.Reserved00 = KernelMaster(w[0])
-	g.Reserved01 = Word(w[1])
-	g.CoeffDMAConfig[0] = CoeffDMAConfig(w[2])
-	g.CoeffDMAConfig[1] = CoeffDMAConfig(w[3])
-	g.CoeffDMAConfig[2] = CoeffDMAConfig(w[4])
-	g.CoeffDMAConfig[3] = CoeffDMAConfig(w[5])
-	g.CoeffDMAConfig[4] = CoeffDMAConfig(w[6])
-	g.CoeffDMAConfig[5] = CoeffDMAConfig(w[7])
-	g.CoeffDMAConfig[6] = CoeffDMAConfig(w[8])
-	g.CoeffDMAConfig[7] = CoeffDMAConfig(w[9])
-	g.CoeffDMAConfig[8] = CoeffDMAConfig(w[10])
-	g.CoeffDMAConfig[9] = CoeffDMAConfig(w[11])
-	g.CoeffDMAConfig[10] = CoeffDMAConfig(w[12])
-	g.CoeffDMAConfig[11] = CoeffDMAConfig(w[13])
-	g.CoeffDMAConfig[12] = CoeffDMAConfig(w[14])
-	g.CoeffDMAConfig[13] = CoeffDMAConfig(w[15])
-	g.CoeffDMAConfig[14] = CoeffDMAConfig(w[16])
-	g.CoeffDMAConfig[15] = CoeffDMAConfig(w[17])
-	g.CoeffBaseAddr[0] = DMAWord(w[18])
-	g.CoeffBaseAddr[1] = DMAWord(w[19])
-	g.CoeffBaseAddr[2] = DMAWord(w[20])
-	g.CoeffBaseAddr[3] = DMAWord(w[21])
-	g.CoeffBaseAddr[4] = DMAWord(w[22])
-	g.CoeffBaseAddr[5] = DMAWord(w[23])
-	g.CoeffBaseAddr[6] = DMAWord(w[24])
-	g.CoeffBaseAddr[7] = DMAWord(w[25])
-	g.CoeffBaseAddr[8] = DMAWord(w[26])
-	g.CoeffBaseAddr[9] = DMAWord(w[27])
-	g.CoeffBaseAddr[10] = DMAWord(w[28])
-	g.CoeffBaseAddr[11] = DMAWord(w[29])
-	g.CoeffBaseAddr[12] = DMAWord(w[30])
-	g.CoeffBaseAddr[13] = DMAWord(w[31])
-	g.CoeffBaseAddr[14] = DMAWord(w[32])
-	g.CoeffBaseAddr[15] = DMAWord(w[33])
-	g.CoeffBfrSize[0] = DMAWord(w[34])
-	g.CoeffBfrSize[1] = DMAWord(w[35])
-	g.CoeffBfrSize[2] = DMAWord(w[36])
-	g.CoeffBfrSize[3] = DMAWord(w[37])
-	g.CoeffBfrSize[4] = DMAWord(w[38])
-	g.CoeffBfrSize[5] = DMAWord(w[39])
-	g.CoeffBfrSize[6] = DMAWord(w[40])
-	g.CoeffBfrSize[7] = DMAWord(w[41])
-	g.CoeffBfrSize[8] = DMAWord(w[42])
-	g.CoeffBfrSize[9] = DMAWord(w[43])
-	g.CoeffBfrSize[10] = DMAWord(w[44])
-	g.CoeffBfrSize[11] = DMAWord(w[45])
-	g.CoeffBfrSize[12] = DMAWord(w[46])
-	g.CoeffBfrSize[13] = DMAWord(w[47])
-	g.CoeffBfrSize[14] = DMAWord(w[48])
-	g.CoeffBfrSize[15] = DMAWord(w[49])
-	g.CoeffTail[0] = Word(w[50])
-	g.CoeffTail[1] = Word(w[51])
-	g.CoeffTail[2] = Word(w[52])
-	g.CoeffTail[3] = Word(w[53])
-	g.CoeffTail[4] = Word(w[54])
-	g.CoeffTail[5] = Word(w[55])
-	g.CoeffTail[6] = Word(w[56])
-	g.CoeffTail[7] = Word(w[57])
-	g.CoeffTail[8] = Word(w[58])
-	g.CoeffTail[9] = Word(w[59])
-	g.CoeffTail[10] = Word(w[60])
-	g.CoeffTail[11] = Word(w[61])
+	g.Reserved00 = KernelMaster{w[0]}
+	g.Reserved01 = Word{w[1]}
+	g.CoeffDMAConfig[0] = CoeffDMAConfig{w[2]}
+	g.CoeffDMAConfig[1] = CoeffDMAConfig{w[3]}
+	g.CoeffDMAConfig[2] = CoeffDMAConfig{w[4]}
+	g.CoeffDMAConfig[3] = CoeffDMAConfig{w[5]}
+	g.CoeffDMAConfig[4] = CoeffDMAConfig{w[6]}
+	g.CoeffDMAConfig[5] = CoeffDMAConfig{w[7]}
+	g.CoeffDMAConfig[6] = CoeffDMAConfig{w[8]}
+	g.CoeffDMAConfig[7] = CoeffDMAConfig{w[9]}
+	g.CoeffDMAConfig[8] = CoeffDMAConfig{w[10]}
+	g.CoeffDMAConfig[9] = CoeffDMAConfig{w[11]}
+	g.CoeffDMAConfig[10] = CoeffDMAConfig{w[12]}
+	g.CoeffDMAConfig[11] = CoeffDMAConfig{w[13]}
+	g.CoeffDMAConfig[12] = CoeffDMAConfig{w[14]}
+	g.CoeffDMAConfig[13] = CoeffDMAConfig{w[15]}
+	g.CoeffDMAConfig[14] = CoeffDMAConfig{w[16]}
+	g.CoeffDMAConfig[15] = CoeffDMAConfig{w[17]}
+	g.CoeffBaseAddr[0] = DMAWord{w[18]}
+	g.CoeffBaseAddr[1] = DMAWord{w[19]}
+	g.CoeffBaseAddr[2] = DMAWord{w[20]}
+	g.CoeffBaseAddr[3] = DMAWord{w[21]}
+	g.CoeffBaseAddr[4] = DMAWord{w[22]}
+	g.CoeffBaseAddr[5] = DMAWord{w[23]}
+	g.CoeffBaseAddr[6] = DMAWord{w[24]}
+	g.CoeffBaseAddr[7] = DMAWord{w[25]}
+	g.CoeffBaseAddr[8] = DMAWord{w[26]}
+	g.CoeffBaseAddr[9] = DMAWord{w[27]}
+	g.CoeffBaseAddr[10] = DMAWord{w[28]}
+	g.CoeffBaseAddr[11] = DMAWord{w[29]}
+	g.CoeffBaseAddr[12] = DMAWord{w[30]}
+	g.CoeffBaseAddr[13] = DMAWord{w[31]}
+	g.CoeffBaseAddr[14] = DMAWord{w[32]}
+	g.CoeffBaseAddr[15] = DMAWord{w[33]}
+	g.CoeffBfrSize[0] = DMAWord{w[34]}
+	g.CoeffBfrSize[1] = DMAWord{w[35]}
+	g.CoeffBfrSize[2] = DMAWord{w[36]}
+	g.CoeffBfrSize[3] = DMAWord{w[37]}
+	g.CoeffBfrSize[4] = DMAWord{w[38]}
+	g.CoeffBfrSize[5] = DMAWord{w[39]}
+	g.CoeffBfrSize[6] = DMAWord{w[40]}
+	g.CoeffBfrSize[7] = DMAWord{w[41]}
+	g.CoeffBfrSize[8] = DMAWord{w[42]}
+	g.CoeffBfrSize[9] = DMAWord{w[43]}
+	g.CoeffBfrSize[10] = DMAWord{w[44]}
+	g.CoeffBfrSize[11] = DMAWord{w[45]}
+	g.CoeffBfrSize[12] = DMAWord{w[46]}
+	g.CoeffBfrSize[13] = DMAWord{w[47]}
+	g.CoeffBfrSize[14] = DMAWord{w[48]}
+	g.CoeffBfrSize[15] = DMAWord{w[49]}
+	g.CoeffTail[0] = Word{w[50]}
+	g.CoeffTail[1] = Word{w[51]}
+	g.CoeffTail[2] = Word{w[52]}
+	g.CoeffTail[3] = Word{w[53]}
+	g.CoeffTail[4] = Word{w[54]}
+	g.CoeffTail[5] = Word{w[55]}
+	g.CoeffTail[6] = Word{w[56]}
+	g.CoeffTail[7] = Word{w[57]}
+	g.CoeffTail[8] = Word{w[58]}
+	g.CoeffTail[9] = Word{w[59]}
+	g.CoeffTail[10] = Word{w[60]}
+	g.CoeffTail[11] = Word{w[61]}
 }
 
 func (g *KernelDMASrc) storeWords(w *[62]uint32) {
-	w[0] = uint32(g.Reserved00)
-	w[1] = uint32(g.Reserved01)
-	w[2] = uint32(g.CoeffDMAConfig[0])
-	w[3] = uint32(g.CoeffDMAConfig[1])
-	w[4] = uint32(g.CoeffDMAConfig[2])
-	w[5] = uint32(g.CoeffDMAConfig[3])
-	w[6] = uint32(g.CoeffDMAConfig[4])
-	w[7] = uint32(g.CoeffDMAConfig[5])
-	w[8] = uint32(g.CoeffDMAConfig[6])
-	w[9] = uint32(g.CoeffDMAConfig[7])
-	w[10] = uint32(g.CoeffDMAConfig[8])
-	w[11] = uint32(g.CoeffDMAConfig[9])
-	w[12] = uint32(g.CoeffDMAConfig[10])
-	w[13] = uint32(g.CoeffDMAConfig[11])
-	w[14] = uint32(g.CoeffDMAConfig[12])
-	w[15] = uint32(g.CoeffDMAConfig[13])
-	w[16] = uint32(g.CoeffDMAConfig[14])
-	w[17] = uint32(g.CoeffDMAConfig[15])
-	w[18] = uint32(g.CoeffBaseAddr[0])
-	w[19] = uint32(g.CoeffBaseAddr[1])
-	w[20] = uint32(g.CoeffBaseAddr[2])
-	w[21] = uint32(g.CoeffBaseAddr[3])
-	w[22] = uint32(g.CoeffBaseAddr[4])
-	w[23] = uint32(g.CoeffBaseAddr[5])
-	w[24] = uint32(g.CoeffBaseAddr[6])
-	w[25] = uint32(g.CoeffBaseAddr[7])
-	w[26] = uint32(g.CoeffBaseAddr[8])
-	w[27] = uint32(g.CoeffBaseAddr[9])
-	w[28] = uint32(g.CoeffBaseAddr[10])
-	w[29] = uint32(g.CoeffBaseAddr[11])
-	w[30] = uint32(g.CoeffBaseAddr[12])
-	w[31] = uint32(g.CoeffBaseAddr[13])
-	w[32] = uint32(g.CoeffBaseAddr[14])
-	w[33] = uint32(g.CoeffBaseAddr[15])
-	w[34] = uint32(g.CoeffBfrSize[0])
-	w[35] = uint32(g.CoeffBfrSize[1])
-	w[36] = uint32(g.CoeffBfrSize[2])
-	w[37] = uint32(g.CoeffBfrSize[3])
-	w[38] = uint32(g.CoeffBfrSize[4])
-	w[39] = uint32(g.CoeffBfrSize[5])
-	w[40] = uint32(g.CoeffBfrSize[6])
-	w[41] = uint32(g.CoeffBfrSize[7])
-	w[42] = uint32(g.CoeffBfrSize[8])
-	w[43] = uint32(g.CoeffBfrSize[9])
-	w[44] = uint32(g.CoeffBfrSize[10])
-	w[45] = uint32(g.CoeffBfrSize[11])
-	w[46] = uint32(g.CoeffBfrSize[12])
-	w[47] = uint32(g.CoeffBfrSize[13])
-	w[48] = uint32(g.CoeffBfrSize[14])
-	w[49] = uint32(g.CoeffBfrSize[15])
-	w[50] = uint32(g.CoeffTail[0])
-	w[51] = uint32(g.CoeffTail[1])
-	w[52] = uint32(g.CoeffTail[2])
-	w[53] = uint32(g.CoeffTail[3])
-	w[54] = uint32(g.CoeffTail[4])
-	w[55] = uint32(g.CoeffTail[5])
-	w[56] = uint32(g.CoeffTail[6])
-	w[57] = uint32(g.CoeffTail[7])
-	w[58] = uint32(g.CoeffTail[8])
-	w[59] = uint32(g.CoeffTail[9])
-	w[60] = uint32(g.CoeffTail[10])
-	w[61] = uint32(g.CoeffTail[11])
+	w[0] = g.Reserved00.v
+	w[1] = g.Reserved01.v
+	w[2] = g.CoeffDMAConfig[0].v
+	w[3] = g.CoeffDMAConfig[1].v
+	w[4] = g.CoeffDMAConfig[2].v
+	w[5] = g.CoeffDMAConfig[3].v
+	w[6] = g.CoeffDMAConfig[4].v
+	w[7] = g.CoeffDMAConfig[5].v
+	w[8] = g.CoeffDMAConfig[6].v
+	w[9] = g.CoeffDMAConfig[7].v
+	w[10] = g.CoeffDMAConfig[8].v
+	w[11] = g.CoeffDMAConfig[9].v
+	w[12] = g.CoeffDMAConfig[10].v
+	w[13] = g.CoeffDMAConfig[11].v
+	w[14] = g.CoeffDMAConfig[12].v
+	w[15] = g.CoeffDMAConfig[13].v
+	w[16] = g.CoeffDMAConfig[14].v
+	w[17] = g.CoeffDMAConfig[15].v
+	w[18] = g.CoeffBaseAddr[0].v
+	w[19] = g.CoeffBaseAddr[1].v
+	w[20] = g.CoeffBaseAddr[2].v
+	w[21] = g.CoeffBaseAddr[3].v
+	w[22] = g.CoeffBaseAddr[4].v
+	w[23] = g.CoeffBaseAddr[5].v
+	w[24] = g.CoeffBaseAddr[6].v
+	w[25] = g.CoeffBaseAddr[7].v
+	w[26] = g.CoeffBaseAddr[8].v
+	w[27] = g.CoeffBaseAddr[9].v
+	w[28] = g.CoeffBaseAddr[10].v
+	w[29] = g.CoeffBaseAddr[11].v
+	w[30] = g.CoeffBaseAddr[12].v
+	w[31] = g.CoeffBaseAddr[13].v
+	w[32] = g.CoeffBaseAddr[14].v
+	w[33] = g.CoeffBaseAddr[15].v
+	w[34] = g.CoeffBfrSize[0].v
+	w[35] = g.CoeffBfrSize[1].v
+	w[36] = g.CoeffBfrSize[2].v
+	w[37] = g.CoeffBfrSize[3].v
+	w[38] = g.CoeffBfrSize[4].v
+	w[39] = g.CoeffBfrSize[5].v
+	w[40] = g.CoeffBfrSize[6].v
+	w[41] = g.CoeffBfrSize[7].v
+	w[42] = g.CoeffBfrSize[8].v
+	w[43] = g.CoeffBfrSize[9].v
+	w[44] = g.CoeffBfrSize[10].v
+	w[45] = g.CoeffBfrSize[11].v
+	w[46] = g.CoeffBfrSize[12].v
+	w[47] = g.CoeffBfrSize[13].v
+	w[48] = g.CoeffBfrSize[14].v
+	w[49] = g.CoeffBfrSize[15].v
+	w[50] = g.CoeffTail[0].v
+	w[51] = g.CoeffTail[1].v
+	w[52] = g.CoeffTail[2].v
+	w[53] = g.CoeffTail[3].v
+	w[54] = g.CoeffTail[4].v
+	w[55] = g.CoeffTail[5].v
+	w[56] = g.CoeffTail[6].v
+	w[57] = g.CoeffTail[7].v
+	w[58] = g.CoeffTail[8].v
+	w[59] = g.CoeffTail[9].v
+	w[60] = g.CoeffTail[10].v
+	w[61] = g.CoeffTail[11].v
 }
 
 // A KernelMaster is the value of a register such as KernelDMASrc.Reserved00. Its methods get and
 // set the fields of the word.
-type KernelMaster uint32
+type KernelMaster struct{ v uint32 }
 
 // SparseFmt reports whether bit 5 of the word is set: the weights are stored without zeros, set
 // with KernelCfg.Sparse in 113 of 113 tasks; KernelSparseFmt of MasterConfig in the next
 // generation. The field is inferred from programs. Listings print its bits as a number.
-func (w KernelMaster) SparseFmt() bool { return w>>5&1 != 0 }
+func (w KernelMaster) SparseFmt() bool { return w.v>>5&1 != 0 }
 
 // WithSparseFmt returns w with bit 5 set to v, which says whether the weights are stored without
 // zeros.
 func (w KernelMaster) WithSparseFmt(v bool) KernelMaster {
-	return KernelMaster(replaceField(uint32(w), 5, 1, boolToBit(v)))
+	return KernelMaster{replaceField(w.v, 5, 1, boolToBit(v))}
 }
 
 // MasterEnable reports whether bit 6 of the word is set: the task reads weights or a table, set in
 // 70 of 70 such tasks and no other; MasterEnable of MasterConfig in the next generation. The field
 // is inferred from programs. Listings print its bits as a number.
-func (w KernelMaster) MasterEnable() bool { return w>>6&1 != 0 }
+func (w KernelMaster) MasterEnable() bool { return w.v>>6&1 != 0 }
 
 // WithMasterEnable returns w with bit 6 set to v, which says whether the task reads weights or a
 // table.
 func (w KernelMaster) WithMasterEnable(v bool) KernelMaster {
-	return KernelMaster(replaceField(uint32(w), 6, 1, boolToBit(v)))
+	return KernelMaster{replaceField(w.v, 6, 1, boolToBit(v))}
 }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w KernelMaster) Unnamed() KernelMaster { return w &^ 0x60 }
+func (w KernelMaster) Unnamed() KernelMaster { return KernelMaster{w.v &^ 0x60} }
+
+// IsZero reports whether no bit of the word is set.
+func (w KernelMaster) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w KernelMaster) String() string { return formatWord(w.v) }
 
 // A CoeffDMAConfig is the value of a register such as KernelDMASrc.CoeffDMAConfig. Its methods get
 // and set the fields of the word.
-type CoeffDMAConfig uint32
+type CoeffDMAConfig struct{ v uint32 }
 
 // En reports whether bit 0 of the word is set: the lane reads weights from device memory. The field
 // is named in the vendor's code.
-func (w CoeffDMAConfig) En() bool { return w>>0&1 != 0 }
+func (w CoeffDMAConfig) En() bool { return w.v>>0&1 != 0 }
 
 // WithEn returns w with bit 0 set to v, which says whether the lane reads weights from device
 // memory.
 func (w CoeffDMAConfig) WithEn(v bool) CoeffDMAConfig {
-	return CoeffDMAConfig(replaceField(uint32(w), 0, 1, boolToBit(v)))
+	return CoeffDMAConfig{replaceField(w.v, 0, 1, boolToBit(v))}
 }
 
 // CrH returns bits 4-5 of the word. The field is named in the vendor's code.
-func (w CoeffDMAConfig) CrH() uint32 { return extractField(uint32(w), 4, 2) }
+func (w CoeffDMAConfig) CrH() uint32 { return extractField(w.v, 4, 2) }
 
 // WithCrH returns w with bits 4-5, the field [CoeffDMAConfig.CrH], set to v. It panics if v has
 // more than 2 bits.
 func (w CoeffDMAConfig) WithCrH(v uint32) CoeffDMAConfig {
-	return CoeffDMAConfig(replaceField(uint32(w), 4, 2, v))
+	return CoeffDMAConfig{replaceField(w.v, 4, 2, v)}
 }
 
 // CacheHint returns bits 6-9 of the word. The field is named in the vendor's code.
-func (w CoeffDMAConfig) CacheHint() uint32 { return extractField(uint32(w), 6, 4) }
+func (w CoeffDMAConfig) CacheHint() uint32 { return extractField(w.v, 6, 4) }
 
 // WithCacheHint returns w with bits 6-9, the field [CoeffDMAConfig.CacheHint], set to v. It panics
 // if v has more than 4 bits.
 func (w CoeffDMAConfig) WithCacheHint(v uint32) CoeffDMAConfig {
-	return CoeffDMAConfig(replaceField(uint32(w), 6, 4, v))
+	return CoeffDMAConfig{replaceField(w.v, 6, 4, v)}
 }
 
 // PrefetchPart reports whether bit 27 of the word is set. The field is named in the vendor's code.
-func (w CoeffDMAConfig) PrefetchPart() bool { return w>>27&1 != 0 }
+func (w CoeffDMAConfig) PrefetchPart() bool { return w.v>>27&1 != 0 }
 
 // WithPrefetchPart returns w with bit 27, the field [CoeffDMAConfig.PrefetchPart], set to v.
 func (w CoeffDMAConfig) WithPrefetchPart(v bool) CoeffDMAConfig {
-	return CoeffDMAConfig(replaceField(uint32(w), 27, 1, boolToBit(v)))
+	return CoeffDMAConfig{replaceField(w.v, 27, 1, boolToBit(v))}
 }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w CoeffDMAConfig) Unnamed() CoeffDMAConfig { return w &^ 0x80003f1 }
+func (w CoeffDMAConfig) Unnamed() CoeffDMAConfig { return CoeffDMAConfig{w.v &^ 0x80003f1} }
+
+// IsZero reports whether no bit of the word is set.
+func (w CoeffDMAConfig) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w CoeffDMAConfig) String() string { return formatWord(w.v) }

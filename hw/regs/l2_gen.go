@@ -29,185 +29,187 @@ type L2 struct {
 type G3 = L2
 
 func (g *L2) loadWords(w *[18]uint32) {
-	g.Cfg = L2Cfg(w[0])
-	g.SourceCfg = L2Route(w[1])
-	g.Src1Base = L2Word(w[2])
-	g.Src1ChannelStride = L2Word(w[3])
-	g.Src1RowStride = L2Word(w[4])
-	g.Src1DepthStride = L2Word(w[5])
-	g.Src1GroupStride = L2Word(w[6])
-	g.Src2Base = L2Word(w[7])
-	g.Src2ChannelStride = L2Word(w[8])
-	g.Src2RowStride = L2Word(w[9])
-	g.Src2DepthStride = L2Word(w[10])
-	g.Src2GroupStride = L2Word(w[11])
-	g.ResultCfg = L2Route(w[12])
-	g.ResultBase = L2Word(w[13])
-	g.ResultChannelStride = L2Word(w[14])
-	g.ResultRowStride = L2Word(w[15])
-	g.ResultDepthStride = L2Word(w[16])
-	g.ResultGroupStride = L2Word(w[17])
+	g.Cfg = L2Cfg{w[0]}
+	g.SourceCfg = L2Route{w[1]}
+	g.Src1Base = L2Word{w[2]}
+	g.Src1ChannelStride = L2Word{w[3]}
+	g.Src1RowStride = L2Word{w[4]}
+	g.Src1DepthStride = L2Word{w[5]}
+	g.Src1GroupStride = L2Word{w[6]}
+	g.Src2Base = L2Word{w[7]}
+	g.Src2ChannelStride = L2Word{w[8]}
+	g.Src2RowStride = L2Word{w[9]}
+	g.Src2DepthStride = L2Word{w[10]}
+	g.Src2GroupStride = L2Word{w[11]}
+	g.ResultCfg = L2Route{w[12]}
+	g.ResultBase = L2Word{w[13]}
+	g.ResultChannelStride = L2Word{w[14]}
+	g.ResultRowStride = L2Word{w[15]}
+	g.ResultDepthStride = L2Word{w[16]}
+	g.ResultGroupStride = L2Word{w[17]}
 }
 
 func (g *L2) storeWords(w *[18]uint32) {
-	w[0] = uint32(g.Cfg)
-	w[1] = uint32(g.SourceCfg)
-	w[2] = uint32(g.Src1Base)
-	w[3] = uint32(g.Src1ChannelStride)
-	w[4] = uint32(g.Src1RowStride)
-	w[5] = uint32(g.Src1DepthStride)
-	w[6] = uint32(g.Src1GroupStride)
-	w[7] = uint32(g.Src2Base)
-	w[8] = uint32(g.Src2ChannelStride)
-	w[9] = uint32(g.Src2RowStride)
-	w[10] = uint32(g.Src2DepthStride)
-	w[11] = uint32(g.Src2GroupStride)
-	w[12] = uint32(g.ResultCfg)
-	w[13] = uint32(g.ResultBase)
-	w[14] = uint32(g.ResultChannelStride)
-	w[15] = uint32(g.ResultRowStride)
-	w[16] = uint32(g.ResultDepthStride)
-	w[17] = uint32(g.ResultGroupStride)
+	w[0] = g.Cfg.v
+	w[1] = g.SourceCfg.v
+	w[2] = g.Src1Base.v
+	w[3] = g.Src1ChannelStride.v
+	w[4] = g.Src1RowStride.v
+	w[5] = g.Src1DepthStride.v
+	w[6] = g.Src1GroupStride.v
+	w[7] = g.Src2Base.v
+	w[8] = g.Src2ChannelStride.v
+	w[9] = g.Src2RowStride.v
+	w[10] = g.Src2DepthStride.v
+	w[11] = g.Src2GroupStride.v
+	w[12] = g.ResultCfg.v
+	w[13] = g.ResultBase.v
+	w[14] = g.ResultChannelStride.v
+	w[15] = g.ResultRowStride.v
+	w[16] = g.ResultDepthStride.v
+	w[17] = g.ResultGroupStride.v
 }
 
 // An L2Cfg is the value of the register L2.Cfg. Its methods get and set the fields of the word.
-type L2Cfg uint32
+type L2Cfg struct{ v uint32 }
 
 // InputReLU reports whether bit 0 of the word is set: ReLU is applied to the source. The field is
 // named in the vendor's code.
-func (w L2Cfg) InputReLU() bool { return w>>0&1 != 0 }
+func (w L2Cfg) InputReLU() bool { return w.v>>0&1 != 0 }
 
 // WithInputReLU returns w with bit 0 set to v, which says whether ReLU is applied to the source.
-func (w L2Cfg) WithInputReLU(v bool) L2Cfg { return L2Cfg(replaceField(uint32(w), 0, 1, boolToBit(v))) }
+func (w L2Cfg) WithInputReLU(v bool) L2Cfg { return L2Cfg{replaceField(w.v, 0, 1, boolToBit(v))} }
 
 // PaddingMode returns bits 2-3 of the word. The field is named in the vendor's code.
-func (w L2Cfg) PaddingMode() uint32 { return extractField(uint32(w), 2, 2) }
+func (w L2Cfg) PaddingMode() uint32 { return extractField(w.v, 2, 2) }
 
 // WithPaddingMode returns w with bits 2-3, the field [L2Cfg.PaddingMode], set to v. It panics if v
 // has more than 2 bits.
-func (w L2Cfg) WithPaddingMode(v uint32) L2Cfg { return L2Cfg(replaceField(uint32(w), 2, 2, v)) }
+func (w L2Cfg) WithPaddingMode(v uint32) L2Cfg { return L2Cfg{replaceField(w.v, 2, 2, v)} }
 
 // InputReLU2 reports whether bit 4 of the word is set: ReLU is applied to source 2, as in
 // env_chain_residual_relu. The field is inferred from programs.
-func (w L2Cfg) InputReLU2() bool { return w>>4&1 != 0 }
+func (w L2Cfg) InputReLU2() bool { return w.v>>4&1 != 0 }
 
 // WithInputReLU2 returns w with bit 4 set to v, which says whether ReLU is applied to source 2.
-func (w L2Cfg) WithInputReLU2(v bool) L2Cfg {
-	return L2Cfg(replaceField(uint32(w), 4, 1, boolToBit(v)))
-}
+func (w L2Cfg) WithInputReLU2(v bool) L2Cfg { return L2Cfg{replaceField(w.v, 4, 1, boolToBit(v))} }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w L2Cfg) Unnamed() L2Cfg { return w &^ 0x1d }
+func (w L2Cfg) Unnamed() L2Cfg { return L2Cfg{w.v &^ 0x1d} }
+
+// IsZero reports whether no bit of the word is set.
+func (w L2Cfg) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w L2Cfg) String() string { return formatWord(w.v) }
 
 // An L2Route is the value of a register such as L2.SourceCfg. Its methods get and set the fields of
 // the word.
-type L2Route uint32
+type L2Route struct{ v uint32 }
 
 // Type returns bits 0-1 of the word: whether the tensor streams through the L2, stays there, or
 // passes through a ring. The field is named in the vendor's code.
-func (w L2Route) Type() uint32 { return extractField(uint32(w), 0, 2) }
+func (w L2Route) Type() uint32 { return extractField(w.v, 0, 2) }
 
 // WithType returns w with bits 0-1, the field [L2Route.Type], set to v. It panics if v has more
 // than 2 bits.
-func (w L2Route) WithType(v uint32) L2Route { return L2Route(replaceField(uint32(w), 0, 2, v)) }
+func (w L2Route) WithType(v uint32) L2Route { return L2Route{replaceField(w.v, 0, 2, v)} }
 
 // Dep_or_BfrMode returns bits 2-3 of the word. The field is named in the vendor's code.
-func (w L2Route) Dep_or_BfrMode() uint32 { return extractField(uint32(w), 2, 2) }
+func (w L2Route) Dep_or_BfrMode() uint32 { return extractField(w.v, 2, 2) }
 
 // WithDep_or_BfrMode returns w with bits 2-3, the field [L2Route.Dep_or_BfrMode], set to v. It
 // panics if v has more than 2 bits.
-func (w L2Route) WithDep_or_BfrMode(v uint32) L2Route {
-	return L2Route(replaceField(uint32(w), 2, 2, v))
-}
+func (w L2Route) WithDep_or_BfrMode(v uint32) L2Route { return L2Route{replaceField(w.v, 2, 2, v)} }
 
 // AConvSrc reports whether bit 4 of the word is set: the access waits for the source of the last
 // task of the MAC engines. The field is named in the vendor's code.
-func (w L2Route) AConvSrc() bool { return w>>4&1 != 0 }
+func (w L2Route) AConvSrc() bool { return w.v>>4&1 != 0 }
 
 // WithAConvSrc returns w with bit 4 set to v, which says whether the access waits for the source of
 // the last task of the MAC engines.
-func (w L2Route) WithAConvSrc(v bool) L2Route {
-	return L2Route(replaceField(uint32(w), 4, 1, boolToBit(v)))
-}
+func (w L2Route) WithAConvSrc(v bool) L2Route { return L2Route{replaceField(w.v, 4, 1, boolToBit(v))} }
 
 // AConvRslt reports whether bit 5 of the word is set: the access waits for the result of the last
 // task of the MAC engines. The field is named in the vendor's code.
-func (w L2Route) AConvRslt() bool { return w>>5&1 != 0 }
+func (w L2Route) AConvRslt() bool { return w.v>>5&1 != 0 }
 
 // WithAConvRslt returns w with bit 5 set to v, which says whether the access waits for the result
 // of the last task of the MAC engines.
-func (w L2Route) WithAConvRslt(v bool) L2Route {
-	return L2Route(replaceField(uint32(w), 5, 1, boolToBit(v)))
-}
+func (w L2Route) WithAConvRslt(v bool) L2Route { return L2Route{replaceField(w.v, 5, 1, boolToBit(v))} }
 
 // DMAFmt returns bits 6-7 of the word. The field is named in the vendor's code.
-func (w L2Route) DMAFmt() uint32 { return extractField(uint32(w), 6, 2) }
+func (w L2Route) DMAFmt() uint32 { return extractField(w.v, 6, 2) }
 
 // WithDMAFmt returns w with bits 6-7, the field [L2Route.DMAFmt], set to v. It panics if v has more
 // than 2 bits.
-func (w L2Route) WithDMAFmt(v uint32) L2Route { return L2Route(replaceField(uint32(w), 6, 2, v)) }
+func (w L2Route) WithDMAFmt(v uint32) L2Route { return L2Route{replaceField(w.v, 6, 2, v)} }
 
 // DMAIntl returns bits 8-11 of the word. The field is named in the vendor's code.
-func (w L2Route) DMAIntl() uint32 { return extractField(uint32(w), 8, 4) }
+func (w L2Route) DMAIntl() uint32 { return extractField(w.v, 8, 4) }
 
 // WithDMAIntl returns w with bits 8-11, the field [L2Route.DMAIntl], set to v. It panics if v has
 // more than 4 bits.
-func (w L2Route) WithDMAIntl(v uint32) L2Route { return L2Route(replaceField(uint32(w), 8, 4, v)) }
+func (w L2Route) WithDMAIntl(v uint32) L2Route { return L2Route{replaceField(w.v, 8, 4, v)} }
 
 // CmpVec returns bits 12-15 of the word. The field is named in the vendor's code.
-func (w L2Route) CmpVec() uint32 { return extractField(uint32(w), 12, 4) }
+func (w L2Route) CmpVec() uint32 { return extractField(w.v, 12, 4) }
 
 // WithCmpVec returns w with bits 12-15, the field [L2Route.CmpVec], set to v. It panics if v has
 // more than 4 bits.
-func (w L2Route) WithCmpVec(v uint32) L2Route { return L2Route(replaceField(uint32(w), 12, 4, v)) }
+func (w L2Route) WithCmpVec(v uint32) L2Route { return L2Route{replaceField(w.v, 12, 4, v)} }
 
 // DMAOffCh returns bits 16-18 of the word. The field is named in the vendor's code.
-func (w L2Route) DMAOffCh() uint32 { return extractField(uint32(w), 16, 3) }
+func (w L2Route) DMAOffCh() uint32 { return extractField(w.v, 16, 3) }
 
 // WithDMAOffCh returns w with bits 16-18, the field [L2Route.DMAOffCh], set to v. It panics if v
 // has more than 3 bits.
-func (w L2Route) WithDMAOffCh(v uint32) L2Route { return L2Route(replaceField(uint32(w), 16, 3, v)) }
+func (w L2Route) WithDMAOffCh(v uint32) L2Route { return L2Route{replaceField(w.v, 16, 3, v)} }
 
 // APlnrSrc reports whether bit 20 of the word is set: the access waits for the source of the last
 // task of the planar engine. The field is named in the vendor's code.
-func (w L2Route) APlnrSrc() bool { return w>>20&1 != 0 }
+func (w L2Route) APlnrSrc() bool { return w.v>>20&1 != 0 }
 
 // WithAPlnrSrc returns w with bit 20 set to v, which says whether the access waits for the source
 // of the last task of the planar engine.
-func (w L2Route) WithAPlnrSrc(v bool) L2Route {
-	return L2Route(replaceField(uint32(w), 20, 1, boolToBit(v)))
-}
+func (w L2Route) WithAPlnrSrc(v bool) L2Route { return L2Route{replaceField(w.v, 20, 1, boolToBit(v))} }
 
 // APlnrRslt reports whether bit 22 of the word is set: the access waits for the result of the last
 // task of the planar engine. The field is named in the vendor's code.
-func (w L2Route) APlnrRslt() bool { return w>>22&1 != 0 }
+func (w L2Route) APlnrRslt() bool { return w.v>>22&1 != 0 }
 
 // WithAPlnrRslt returns w with bit 22 set to v, which says whether the access waits for the result
 // of the last task of the planar engine.
 func (w L2Route) WithAPlnrRslt(v bool) L2Route {
-	return L2Route(replaceField(uint32(w), 22, 1, boolToBit(v)))
+	return L2Route{replaceField(w.v, 22, 1, boolToBit(v))}
 }
 
 // Src2InMemory reports whether bit 24 of the word is set: source 2 is in memory, as in 113 of 113
 // tasks; b24 in the next generation. The field is inferred from programs. Listings print its bits
 // as a number.
-func (w L2Route) Src2InMemory() bool { return w>>24&1 != 0 }
+func (w L2Route) Src2InMemory() bool { return w.v>>24&1 != 0 }
 
 // WithSrc2InMemory returns w with bit 24 set to v, which says whether source 2 is in memory.
 func (w L2Route) WithSrc2InMemory(v bool) L2Route {
-	return L2Route(replaceField(uint32(w), 24, 1, boolToBit(v)))
+	return L2Route{replaceField(w.v, 24, 1, boolToBit(v))}
 }
 
 // Src2Waits returns bits 26-27 of the word: not 0 for a source 2 that the previous task left in the
 // L2, as in 1 of 1 programs. The field is inferred from programs. Listings print its bits as a
 // number.
-func (w L2Route) Src2Waits() uint32 { return extractField(uint32(w), 26, 2) }
+func (w L2Route) Src2Waits() uint32 { return extractField(w.v, 26, 2) }
 
 // WithSrc2Waits returns w with bits 26-27, the field [L2Route.Src2Waits], set to v. It panics if v
 // has more than 2 bits.
-func (w L2Route) WithSrc2Waits(v uint32) L2Route { return L2Route(replaceField(uint32(w), 26, 2, v)) }
+func (w L2Route) WithSrc2Waits(v uint32) L2Route { return L2Route{replaceField(w.v, 26, 2, v)} }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w L2Route) Unnamed() L2Route { return w &^ 0xd57ffff }
+func (w L2Route) Unnamed() L2Route { return L2Route{w.v &^ 0xd57ffff} }
+
+// IsZero reports whether no bit of the word is set.
+func (w L2Route) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w L2Route) String() string { return formatWord(w.v) }

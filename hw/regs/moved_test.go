@@ -31,17 +31,19 @@ func TestOperandsBytes(t *testing.T) {
 			g.Common.InDim, g.Common.OutDim = g.Common.InDim.WithWin(64), g.Common.OutDim.WithWout(65)
 			g.Common.ChCfg = g.Common.ChCfg.WithInFmt(regs.FormatInt8A).WithOutFmt(regs.FormatInt8B)
 		}, [3]uint64{768, 768, 2 * 768}},
-		{"two planes", func(g *regs.Groups) { g.Common.InDepth, g.Common.OutDepth = 2, 2 }, [3]uint64{1536, 1536, 1536}},
+		{"two planes", func(g *regs.Groups) {
+			g.Common.InDepth, g.Common.OutDepth = regs.InDepth{}.WithDin(2), regs.OutDepth{}.WithDout(2)
+		}, [3]uint64{1536, 1536, 1536}},
 		{"three groups", func(g *regs.Groups) {
 			g.Common.GroupConvCfg = g.Common.GroupConvCfg.WithNumGroups(3)
 		}, [3]uint64{2304, 2304, 2304}},
 		{"off", func(g *regs.Groups) {
-			g.TileDMASrc.Src1DMAConfig, g.TileDMADst.DstDMAConfig = 0x8881, 0xc0
+			g.TileDMASrc.Src1DMAConfig, g.TileDMADst.DstDMAConfig = regs.FromRaw[regs.SrcDMAConfig](0x8881), regs.FromRaw[regs.DstDMAConfig](0xc0)
 		}, [3]uint64{0, 768, 0}},
 		{"transposed by the engines: rows of channels", func(g *regs.Groups) {
 			engines(g)
 			g.Common.Cfg = g.Common.Cfg.WithTranspose(true)
-			g.Common.OutDim, g.Common.Cout = g.Common.OutDim.WithWout(33), 64
+			g.Common.OutDim, g.Common.Cout = g.Common.OutDim.WithWout(33), regs.Cout{}.WithCout(64)
 		}, [3]uint64{768, 768, 128 * 3 * 33}},
 		{"one tile reads every row once", rows(10, 8, 8, 3, 1), [3]uint64{2560, 2560, 2048}},
 		{"and so does one said to be higher", rows(10, 8, 9, 3, 1), [3]uint64{2560, 2560, 2048}},

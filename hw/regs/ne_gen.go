@@ -16,249 +16,267 @@ type NE struct {
 type G5 = NE
 
 func (g *NE) loadWords(w *[5]uint32) {
-	g.KernelCfg = KernelCfg(w[0])
-	g.MACCfg = MACCfg(w[1])
-	g.MatrixVectorBias = MatrixVectorBias(w[2])
-	g.AccBias = AccBias(w[3])
-	g.PostScale = PostScale(w[4])
+	g.KernelCfg = KernelCfg{w[0]}
+	g.MACCfg = MACCfg{w[1]}
+	g.MatrixVectorBias = MatrixVectorBias{w[2]}
+	g.AccBias = AccBias{w[3]}
+	g.PostScale = PostScale{w[4]}
 }
 
 func (g *NE) storeWords(w *[5]uint32) {
-	w[0] = uint32(g.KernelCfg)
-	w[1] = uint32(g.MACCfg)
-	w[2] = uint32(g.MatrixVectorBias)
-	w[3] = uint32(g.AccBias)
-	w[4] = uint32(g.PostScale)
+	w[0] = g.KernelCfg.v
+	w[1] = g.MACCfg.v
+	w[2] = g.MatrixVectorBias.v
+	w[3] = g.AccBias.v
+	w[4] = g.PostScale.v
 }
 
 // A KernelCfg is the value of the register NE.KernelCfg. Its methods get and set the fields of the
 // word.
-type KernelCfg uint32
+type KernelCfg struct{ v uint32 }
 
 // KernelFmt returns bits 0-1 of the word: the element format of the weights. The field is named in
 // the vendor's code.
-func (w KernelCfg) KernelFmt() Format { return Format(extractField(uint32(w), 0, 2)) }
+func (w KernelCfg) KernelFmt() Format { return Format(extractField(w.v, 0, 2)) }
 
 // WithKernelFmt returns w with bits 0-1, the element format of the weights, set to v. It panics if
 // v has more than 2 bits.
 func (w KernelCfg) WithKernelFmt(v Format) KernelCfg {
-	return KernelCfg(replaceField(uint32(w), 0, 2, uint32(v)))
+	return KernelCfg{replaceField(w.v, 0, 2, uint32(v))}
 }
 
 // PalEn reports whether bit 2 of the word is set: the weights are stored as indices of a palette.
 // The field is named in the vendor's code.
-func (w KernelCfg) PalEn() bool { return w>>2&1 != 0 }
+func (w KernelCfg) PalEn() bool { return w.v>>2&1 != 0 }
 
 // WithPalEn returns w with bit 2 set to v, which says whether the weights are stored as indices of
 // a palette.
 func (w KernelCfg) WithPalEn(v bool) KernelCfg {
-	return KernelCfg(replaceField(uint32(w), 2, 1, boolToBit(v)))
+	return KernelCfg{replaceField(w.v, 2, 1, boolToBit(v))}
 }
 
 // PalBits returns bits 4-7 of the word: the number of bits of a palette index. The field is named
 // in the vendor's code.
-func (w KernelCfg) PalBits() uint32 { return extractField(uint32(w), 4, 4) }
+func (w KernelCfg) PalBits() uint32 { return extractField(w.v, 4, 4) }
 
 // WithPalBits returns w with bits 4-7, the number of bits of a palette index, set to v. It panics
 // if v has more than 4 bits.
-func (w KernelCfg) WithPalBits(v uint32) KernelCfg {
-	return KernelCfg(replaceField(uint32(w), 4, 4, v))
-}
+func (w KernelCfg) WithPalBits(v uint32) KernelCfg { return KernelCfg{replaceField(w.v, 4, 4, v)} }
 
 // Sparse reports whether bit 8 of the word is set: the weights are stored without zeros. The field
 // is named in the vendor's code.
-func (w KernelCfg) Sparse() bool { return w>>8&1 != 0 }
+func (w KernelCfg) Sparse() bool { return w.v>>8&1 != 0 }
 
 // WithSparse returns w with bit 8 set to v, which says whether the weights are stored without
 // zeros.
 func (w KernelCfg) WithSparse(v bool) KernelCfg {
-	return KernelCfg(replaceField(uint32(w), 8, 1, boolToBit(v)))
+	return KernelCfg{replaceField(w.v, 8, 1, boolToBit(v))}
 }
 
 // GrpReuse reports whether bit 10 of the word is set. The field is named in the vendor's code.
-func (w KernelCfg) GrpReuse() bool { return w>>10&1 != 0 }
+func (w KernelCfg) GrpReuse() bool { return w.v>>10&1 != 0 }
 
 // WithGrpReuse returns w with bit 10, the field [KernelCfg.GrpReuse], set to v.
 func (w KernelCfg) WithGrpReuse(v bool) KernelCfg {
-	return KernelCfg(replaceField(uint32(w), 10, 1, boolToBit(v)))
+	return KernelCfg{replaceField(w.v, 10, 1, boolToBit(v))}
 }
 
 // NextPlanar reports whether bit 12 of the word is set: the next descriptor runs on the planar
 // engine (in 150 of 151 descriptors). The field is inferred from programs.
-func (w KernelCfg) NextPlanar() bool { return w>>12&1 != 0 }
+func (w KernelCfg) NextPlanar() bool { return w.v>>12&1 != 0 }
 
 // WithNextPlanar returns w with bit 12 set to v, which says whether the next descriptor runs on the
 // planar engine (in 150 of 151 descriptors).
 func (w KernelCfg) WithNextPlanar(v bool) KernelCfg {
-	return KernelCfg(replaceField(uint32(w), 12, 1, boolToBit(v)))
+	return KernelCfg{replaceField(w.v, 12, 1, boolToBit(v))}
 }
 
 // PreviousPlanar reports whether bit 14 of the word is set: the previous descriptor runs on the
 // planar engine (in 150 of 151 descriptors). The field is inferred from programs.
-func (w KernelCfg) PreviousPlanar() bool { return w>>14&1 != 0 }
+func (w KernelCfg) PreviousPlanar() bool { return w.v>>14&1 != 0 }
 
 // WithPreviousPlanar returns w with bit 14 set to v, which says whether the previous descriptor
 // runs on the planar engine (in 150 of 151 descriptors).
 func (w KernelCfg) WithPreviousPlanar(v bool) KernelCfg {
-	return KernelCfg(replaceField(uint32(w), 14, 1, boolToBit(v)))
+	return KernelCfg{replaceField(w.v, 14, 1, boolToBit(v))}
 }
 
 // KernelFromScratch reports whether bit 16 of the word is set: the weights are a surface in memory,
 // as in the matmul of two tensors. The field is inferred from programs.
-func (w KernelCfg) KernelFromScratch() bool { return w>>16&1 != 0 }
+func (w KernelCfg) KernelFromScratch() bool { return w.v>>16&1 != 0 }
 
 // WithKernelFromScratch returns w with bit 16 set to v, which says whether the weights are a
 // surface in memory.
 func (w KernelCfg) WithKernelFromScratch(v bool) KernelCfg {
-	return KernelCfg(replaceField(uint32(w), 16, 1, boolToBit(v)))
+	return KernelCfg{replaceField(w.v, 16, 1, boolToBit(v))}
 }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w KernelCfg) Unnamed() KernelCfg { return w &^ 0x155f7 }
+func (w KernelCfg) Unnamed() KernelCfg { return KernelCfg{w.v &^ 0x155f7} }
+
+// IsZero reports whether no bit of the word is set.
+func (w KernelCfg) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w KernelCfg) String() string { return formatWord(w.v) }
 
 // A MACCfg is the value of the register NE.MACCfg. Its methods get and set the fields of the word.
-type MACCfg uint32
+type MACCfg struct{ v uint32 }
 
 // OpMode returns bits 0-3 of the word: the operation of the MAC engines. The field was measured on
 // silicon.
-func (w MACCfg) OpMode() MACOp { return MACOp(extractField(uint32(w), 0, 4)) }
+func (w MACCfg) OpMode() MACOp { return MACOp(extractField(w.v, 0, 4)) }
 
 // WithOpMode returns w with bits 0-3, the operation of the MAC engines, set to v. It panics if v
 // has more than 4 bits.
-func (w MACCfg) WithOpMode(v MACOp) MACCfg { return MACCfg(replaceField(uint32(w), 0, 4, uint32(v))) }
+func (w MACCfg) WithOpMode(v MACOp) MACCfg { return MACCfg{replaceField(w.v, 0, 4, uint32(v))} }
 
 // BiasMode reports whether bit 4 of the word is set: a bias stream is present; the vendor's code
 // has the names of bits 4 and 5 the other way round. The field is known from the bytes of programs.
-func (w MACCfg) BiasMode() bool { return w>>4&1 != 0 }
+func (w MACCfg) BiasMode() bool { return w.v>>4&1 != 0 }
 
 // WithBiasMode returns w with bit 4 set to v, which says whether a bias stream is present.
-func (w MACCfg) WithBiasMode(v bool) MACCfg {
-	return MACCfg(replaceField(uint32(w), 4, 1, boolToBit(v)))
-}
+func (w MACCfg) WithBiasMode(v bool) MACCfg { return MACCfg{replaceField(w.v, 4, 1, boolToBit(v))} }
 
 // KernelMode reports whether bit 5 of the word is set. The field is named in the vendor's code.
-func (w MACCfg) KernelMode() bool { return w>>5&1 != 0 }
+func (w MACCfg) KernelMode() bool { return w.v>>5&1 != 0 }
 
 // WithKernelMode returns w with bit 5, the field [MACCfg.KernelMode], set to v.
-func (w MACCfg) WithKernelMode(v bool) MACCfg {
-	return MACCfg(replaceField(uint32(w), 5, 1, boolToBit(v)))
-}
+func (w MACCfg) WithKernelMode(v bool) MACCfg { return MACCfg{replaceField(w.v, 5, 1, boolToBit(v))} }
 
 // MatrixBiasEn reports whether bit 7 of the word is set. The field is named in the vendor's code.
-func (w MACCfg) MatrixBiasEn() bool { return w>>7&1 != 0 }
+func (w MACCfg) MatrixBiasEn() bool { return w.v>>7&1 != 0 }
 
 // WithMatrixBiasEn returns w with bit 7, the field [MACCfg.MatrixBiasEn], set to v.
-func (w MACCfg) WithMatrixBiasEn(v bool) MACCfg {
-	return MACCfg(replaceField(uint32(w), 7, 1, boolToBit(v)))
-}
+func (w MACCfg) WithMatrixBiasEn(v bool) MACCfg { return MACCfg{replaceField(w.v, 7, 1, boolToBit(v))} }
 
 // BinaryPoint returns bits 9-12 of the word. The field is named in the vendor's code.
-func (w MACCfg) BinaryPoint() uint32 { return extractField(uint32(w), 9, 4) }
+func (w MACCfg) BinaryPoint() uint32 { return extractField(w.v, 9, 4) }
 
 // WithBinaryPoint returns w with bits 9-12, the field [MACCfg.BinaryPoint], set to v. It panics if
 // v has more than 4 bits.
-func (w MACCfg) WithBinaryPoint(v uint32) MACCfg { return MACCfg(replaceField(uint32(w), 9, 4, v)) }
+func (w MACCfg) WithBinaryPoint(v uint32) MACCfg { return MACCfg{replaceField(w.v, 9, 4, v)} }
 
 // PostScaleMode reports whether bit 13 of the word is set. The field is named in the vendor's code.
-func (w MACCfg) PostScaleMode() bool { return w>>13&1 != 0 }
+func (w MACCfg) PostScaleMode() bool { return w.v>>13&1 != 0 }
 
 // WithPostScaleMode returns w with bit 13, the field [MACCfg.PostScaleMode], set to v.
 func (w MACCfg) WithPostScaleMode(v bool) MACCfg {
-	return MACCfg(replaceField(uint32(w), 13, 1, boolToBit(v)))
+	return MACCfg{replaceField(w.v, 13, 1, boolToBit(v))}
 }
 
 // NonlinearMode returns bits 16-18 of the word: the function applied to the accumulators. The field
 // is known from the bytes of programs.
-func (w MACCfg) NonlinearMode() Nonlinear { return Nonlinear(extractField(uint32(w), 16, 3)) }
+func (w MACCfg) NonlinearMode() Nonlinear { return Nonlinear(extractField(w.v, 16, 3)) }
 
 // WithNonlinearMode returns w with bits 16-18, the function applied to the accumulators, set to v.
 // It panics if v has more than 3 bits.
 func (w MACCfg) WithNonlinearMode(v Nonlinear) MACCfg {
-	return MACCfg(replaceField(uint32(w), 16, 3, uint32(v)))
+	return MACCfg{replaceField(w.v, 16, 3, uint32(v))}
 }
 
 // B20 reports whether bit 20 of the word is set: set in every task of the MAC engines, and in
 // planar tasks of the newest compiler; of unknown meaning. The field is known from the bytes of
 // programs. Listings print its bits as a number.
-func (w MACCfg) B20() bool { return w>>20&1 != 0 }
+func (w MACCfg) B20() bool { return w.v>>20&1 != 0 }
 
 // WithB20 returns w with bit 20 set to v, which says whether set in every task of the MAC engines.
-func (w MACCfg) WithB20(v bool) MACCfg { return MACCfg(replaceField(uint32(w), 20, 1, boolToBit(v))) }
+func (w MACCfg) WithB20(v bool) MACCfg { return MACCfg{replaceField(w.v, 20, 1, boolToBit(v))} }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w MACCfg) Unnamed() MACCfg { return w &^ 0x173ebf }
+func (w MACCfg) Unnamed() MACCfg { return MACCfg{w.v &^ 0x173ebf} }
+
+// IsZero reports whether no bit of the word is set.
+func (w MACCfg) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w MACCfg) String() string { return formatWord(w.v) }
 
 // A MatrixVectorBias is the value of the register NE.MatrixVectorBias. Its methods get and set the
 // fields of the word.
-type MatrixVectorBias uint32
+type MatrixVectorBias struct{ v uint32 }
 
 // Bias returns bits 0-15 of the word. The field is named in the vendor's code.
-func (w MatrixVectorBias) Bias() uint16 { return uint16(extractField(uint32(w), 0, 16)) }
+func (w MatrixVectorBias) Bias() uint16 { return uint16(extractField(w.v, 0, 16)) }
 
 // WithBias returns w with bits 0-15, the field [MatrixVectorBias.Bias], set to v. It panics if v
 // has more than 16 bits.
 func (w MatrixVectorBias) WithBias(v uint16) MatrixVectorBias {
-	return MatrixVectorBias(replaceField(uint32(w), 0, 16, uint32(v)))
+	return MatrixVectorBias{replaceField(w.v, 0, 16, uint32(v))}
 }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w MatrixVectorBias) Unnamed() MatrixVectorBias { return w &^ 0xffff }
+func (w MatrixVectorBias) Unnamed() MatrixVectorBias { return MatrixVectorBias{w.v &^ 0xffff} }
+
+// IsZero reports whether no bit of the word is set.
+func (w MatrixVectorBias) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w MatrixVectorBias) String() string { return formatWord(w.v) }
 
 // An AccBias is the value of the register NE.AccBias. Its methods get and set the fields of the
 // word.
-type AccBias uint32
+type AccBias struct{ v uint32 }
 
 // AccBias returns bits 0-15 of the word: the number added to the accumulators before it is shifted
 // by AccBiasShift, as fp16 bits. The field is named in the vendor's code.
-func (w AccBias) AccBias() uint16 { return uint16(extractField(uint32(w), 0, 16)) }
+func (w AccBias) AccBias() uint16 { return uint16(extractField(w.v, 0, 16)) }
 
 // WithAccBias returns w with bits 0-15, the number added to the accumulators before it is shifted
 // by AccBiasShift, set to v. It panics if v has more than 16 bits.
-func (w AccBias) WithAccBias(v uint16) AccBias {
-	return AccBias(replaceField(uint32(w), 0, 16, uint32(v)))
-}
+func (w AccBias) WithAccBias(v uint16) AccBias { return AccBias{replaceField(w.v, 0, 16, uint32(v))} }
 
 // AccBiasShift returns bits 16-20 of the word: the base-2 logarithm of the factor by which AccBias
 // is multiplied. The field is named in the vendor's code.
-func (w AccBias) AccBiasShift() uint32 { return extractField(uint32(w), 16, 5) }
+func (w AccBias) AccBiasShift() uint32 { return extractField(w.v, 16, 5) }
 
 // WithAccBiasShift returns w with bits 16-20, the base-2 logarithm of the factor by which AccBias
 // is multiplied, set to v. It panics if v has more than 5 bits.
-func (w AccBias) WithAccBiasShift(v uint32) AccBias {
-	return AccBias(replaceField(uint32(w), 16, 5, v))
-}
+func (w AccBias) WithAccBiasShift(v uint32) AccBias { return AccBias{replaceField(w.v, 16, 5, v)} }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w AccBias) Unnamed() AccBias { return w &^ 0x1fffff }
+func (w AccBias) Unnamed() AccBias { return AccBias{w.v &^ 0x1fffff} }
+
+// IsZero reports whether no bit of the word is set.
+func (w AccBias) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w AccBias) String() string { return formatWord(w.v) }
 
 // A PostScale is the value of the register NE.PostScale. Its methods get and set the fields of the
 // word.
-type PostScale uint32
+type PostScale struct{ v uint32 }
 
 // PostScale returns bits 0-15 of the word: the factor applied before the activation table, as fp16
 // bits. The field was measured on silicon.
-func (w PostScale) PostScale() uint16 { return uint16(extractField(uint32(w), 0, 16)) }
+func (w PostScale) PostScale() uint16 { return uint16(extractField(w.v, 0, 16)) }
 
 // WithPostScale returns w with bits 0-15, the factor applied before the activation table, set to v.
 // It panics if v has more than 16 bits.
 func (w PostScale) WithPostScale(v uint16) PostScale {
-	return PostScale(replaceField(uint32(w), 0, 16, uint32(v)))
+	return PostScale{replaceField(w.v, 0, 16, uint32(v))}
 }
 
 // PostScaleRightShift returns bits 16-20 of the word: the base-2 logarithm of the number by which
 // PostScale is divided. The field is named in the vendor's code.
-func (w PostScale) PostScaleRightShift() uint32 { return extractField(uint32(w), 16, 5) }
+func (w PostScale) PostScaleRightShift() uint32 { return extractField(w.v, 16, 5) }
 
 // WithPostScaleRightShift returns w with bits 16-20, the base-2 logarithm of the number by which
 // PostScale is divided, set to v. It panics if v has more than 5 bits.
 func (w PostScale) WithPostScaleRightShift(v uint32) PostScale {
-	return PostScale(replaceField(uint32(w), 16, 5, v))
+	return PostScale{replaceField(w.v, 16, 5, v)}
 }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w PostScale) Unnamed() PostScale { return w &^ 0x1fffff }
+func (w PostScale) Unnamed() PostScale { return PostScale{w.v &^ 0x1fffff} }
+
+// IsZero reports whether no bit of the word is set.
+func (w PostScale) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w PostScale) String() string { return formatWord(w.v) }

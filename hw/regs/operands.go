@@ -97,7 +97,7 @@ func (o *Operands) resolveSource1(g *Groups) {
 	s.L2 = sourceResidence(s.DRAM, l.SourceCfg.Type())
 	s.Shape = o.In
 	repeats := false
-	if b := g.Common.PlanarOperands; b != 0 && g.Planar() {
+	if b := g.Common.PlanarOperands; !b.IsZero() && g.Planar() {
 		repeats = b.Src1BroadcastH()
 		s.Shape = s.Shape.withUnitExtents(b.Src1BroadcastW(), repeats, b.Src1BroadcastD(), b.Src1BroadcastC())
 	}

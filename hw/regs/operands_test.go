@@ -14,12 +14,12 @@ func planarTask(form regs.PlanarForm) *regs.Groups {
 	g := new(regs.Groups)
 	c := &g.Common
 	c.InDim, c.OutDim = c.InDim.WithHin(3).WithWin(5), c.OutDim.WithHout(3).WithWout(5)
-	c.Cin, c.Cout, c.InDepth, c.OutDepth = 4, 4, 1, 1
-	c.ChCfg = 0x2a
+	c.Cin, c.Cout, c.InDepth, c.OutDepth = regs.Cin{}.WithCin(4), regs.Cout{}.WithCout(4), regs.InDepth{}.WithDin(1), regs.OutDepth{}.WithDout(1)
+	c.ChCfg = regs.FromRaw[regs.ChCfg](0x2a)
 	c.Cfg = c.Cfg.WithPlanarForm(form)
 	c.ConvCfg = c.ConvCfg.WithKw(1).WithKh(1).WithSx(1).WithSy(1)
-	g.TileDMASrc.Src1DMAConfig, g.TileDMASrc.Src2DMAConfig = 0x33881, 0x33880
-	g.TileDMADst.DstDMAConfig = 0x40000c1
+	g.TileDMASrc.Src1DMAConfig, g.TileDMASrc.Src2DMAConfig = regs.FromRaw[regs.SrcDMAConfig](0x33881), regs.FromRaw[regs.SrcDMAConfig](0x33880)
+	g.TileDMADst.DstDMAConfig = regs.FromRaw[regs.DstDMAConfig](0x40000c1)
 	return g
 }
 
@@ -38,23 +38,23 @@ func TestOperandsPlaces(t *testing.T) {
 	}{
 		{"all through memory", regs.FormTwoSources, func(*regs.Groups) {},
 			[3]place{{true, true, regs.Streamed}, {true, true, regs.Streamed}, {true, true, regs.Streamed}}},
-		{"bits 16-17 of 1 turn a source on", regs.FormTwoSources, func(g *regs.Groups) { g.TileDMASrc.Src2DMAConfig = 0x13900 },
+		{"bits 16-17 of 1 turn a source on", regs.FormTwoSources, func(g *regs.Groups) { g.TileDMASrc.Src2DMAConfig = regs.FromRaw[regs.SrcDMAConfig](0x13900) },
 			[3]place{{true, true, regs.Streamed}, {true, true, regs.Streamed}, {true, true, regs.Streamed}}},
-		{"bit 0 does not", regs.FormTwoSources, func(g *regs.Groups) { g.TileDMASrc.Src1DMAConfig = 0x8881 },
+		{"bit 0 does not", regs.FormTwoSources, func(g *regs.Groups) { g.TileDMASrc.Src1DMAConfig = regs.FromRaw[regs.SrcDMAConfig](0x8881) },
 			[3]place{{true, false, regs.Resident}, {true, true, regs.Streamed}, {true, true, regs.Streamed}}},
-		{"a second source that stands in the L2", regs.FormTwoSources, func(g *regs.Groups) { g.TileDMASrc.Src2DMAConfig = 0x8880 },
+		{"a second source that stands in the L2", regs.FormTwoSources, func(g *regs.Groups) { g.TileDMASrc.Src2DMAConfig = regs.FromRaw[regs.SrcDMAConfig](0x8880) },
 			[3]place{{true, true, regs.Streamed}, {true, false, regs.Resident}, {true, true, regs.Streamed}}},
-		{"a form of one source", regs.FormConstant, func(g *regs.Groups) { g.TileDMASrc.Src2DMAConfig = 0x8880 },
+		{"a form of one source", regs.FormConstant, func(g *regs.Groups) { g.TileDMASrc.Src2DMAConfig = regs.FromRaw[regs.SrcDMAConfig](0x8880) },
 			[3]place{{true, true, regs.Streamed}, {}, {true, true, regs.Streamed}}},
 		{"one that a form does not use is moved all the same", regs.FormConstant, func(*regs.Groups) {},
 			[3]place{{true, true, regs.Streamed}, {false, true, regs.Streamed}, {true, true, regs.Streamed}}},
 		{"a kept source and a result in both", regs.FormTwoSources, func(g *regs.Groups) {
 			g.L2.SourceCfg, g.L2.ResultCfg = g.L2.SourceCfg.WithType(1), g.L2.ResultCfg.WithType(1)
 		}, [3]place{{true, true, regs.Resident}, {true, true, regs.Streamed}, {true, true, regs.Resident}}},
-		{"a result that stays", regs.FormTwoSources, func(g *regs.Groups) { g.TileDMADst.DstDMAConfig = 0xc0 },
+		{"a result that stays", regs.FormTwoSources, func(g *regs.Groups) { g.TileDMADst.DstDMAConfig = regs.FromRaw[regs.DstDMAConfig](0xc0) },
 			[3]place{{true, true, regs.Streamed}, {true, true, regs.Streamed}, {true, false, regs.Resident}}},
 		{"rings", regs.FormConstant, func(g *regs.Groups) {
-			g.TileDMASrc.Src1DMAConfig, g.TileDMASrc.Src2DMAConfig, g.TileDMADst.DstDMAConfig = 0x8880, 0x8880, 0xc0
+			g.TileDMASrc.Src1DMAConfig, g.TileDMASrc.Src2DMAConfig, g.TileDMADst.DstDMAConfig = regs.FromRaw[regs.SrcDMAConfig](0x8880), regs.FromRaw[regs.SrcDMAConfig](0x8880), regs.FromRaw[regs.DstDMAConfig](0xc0)
 			g.L2.SourceCfg, g.L2.ResultCfg = g.L2.SourceCfg.WithType(3), g.L2.ResultCfg.WithType(3)
 		}, [3]place{{true, false, regs.Circular}, {}, {true, false, regs.Circular}}},
 	} {
@@ -81,14 +81,14 @@ func TestOperandsShapes(t *testing.T) {
 		operands              regs.PlanarOperands
 		first, second, result regs.Shape
 	}{
-		{"alike", regs.FormTwoSources, 0, full, full, full},
-		{"source 1 repeats along W and C", regs.FormTwoSources, 0x9,
+		{"alike", regs.FormTwoSources, regs.PlanarOperands{}, full, full, full},
+		{"source 1 repeats along W and C", regs.FormTwoSources, regs.FromRaw[regs.PlanarOperands](0x9),
 			with(func(s *regs.Shape) { s.Width, s.Channels = 1, 1 }), full, full},
-		{"source 2 along H", regs.FormTwoSources, 0x20, full, with(func(s *regs.Shape) { s.Height = 1 }), full},
-		{"bias and scale", regs.FormBiasScale, 0, full, with(func(s *regs.Shape) { s.Height, s.Width = 2, 1 }), full},
-		{"one of each for all channels", regs.FormBiasScale, 0x80, full,
+		{"source 2 along H", regs.FormTwoSources, regs.FromRaw[regs.PlanarOperands](0x20), full, with(func(s *regs.Shape) { s.Height = 1 }), full},
+		{"bias and scale", regs.FormBiasScale, regs.PlanarOperands{}, full, with(func(s *regs.Shape) { s.Height, s.Width = 2, 1 }), full},
+		{"one of each for all channels", regs.FormBiasScale, regs.FromRaw[regs.PlanarOperands](0x80), full,
 			with(func(s *regs.Shape) { s.Height, s.Width, s.Channels = 2, 1, 1 }), full},
-		{"a reduction", regs.FormTwoReduced, 0x1, with(func(s *regs.Shape) { s.Width = 1 }), full,
+		{"a reduction", regs.FormTwoReduced, regs.FromRaw[regs.PlanarOperands](0x1), with(func(s *regs.Shape) { s.Width = 1 }), full,
 			with(func(s *regs.Shape) { s.Height, s.Width = 1, 1 })},
 	} {
 		g := planarTask(tc.form)
@@ -102,7 +102,7 @@ func TestOperandsShapes(t *testing.T) {
 	var o regs.Operands
 	o.Resolve(planarTask(regs.FormTwoSources))
 	last := planarTask(regs.FormConstant)
-	last.TileDMASrc.Src1DMAConfig, last.TileDMASrc.Src2DMAConfig, last.TileDMADst.DstDMAConfig = 0x8880, 0x8880, 0xc0
+	last.TileDMASrc.Src1DMAConfig, last.TileDMASrc.Src2DMAConfig, last.TileDMADst.DstDMAConfig = regs.FromRaw[regs.SrcDMAConfig](0x8880), regs.FromRaw[regs.SrcDMAConfig](0x8880), regs.FromRaw[regs.DstDMAConfig](0xc0)
 	o.Resolve(last)
 	if diff := cmp.Diff(last.Operands(), &o); diff != "" {
 		t.Errorf("resolved into what another task left (-want +got):\n%s", diff)

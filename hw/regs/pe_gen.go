@@ -15,156 +15,176 @@ type PE struct {
 type G4 = PE
 
 func (g *PE) loadWords(w *[4]uint32) {
-	g.Cfg = PECfg(w[0])
-	g.BiasScale = BiasScale(w[1])
-	g.PreScale = PreScale(w[2])
-	g.FinalScale = FinalScale(w[3])
+	g.Cfg = PECfg{w[0]}
+	g.BiasScale = BiasScale{w[1]}
+	g.PreScale = PreScale{w[2]}
+	g.FinalScale = FinalScale{w[3]}
 }
 
 func (g *PE) storeWords(w *[4]uint32) {
-	w[0] = uint32(g.Cfg)
-	w[1] = uint32(g.BiasScale)
-	w[2] = uint32(g.PreScale)
-	w[3] = uint32(g.FinalScale)
+	w[0] = g.Cfg.v
+	w[1] = g.BiasScale.v
+	w[2] = g.PreScale.v
+	w[3] = g.FinalScale.v
 }
 
 // A PECfg is the value of the register PE.Cfg. Its methods get and set the fields of the word.
-type PECfg uint32
+type PECfg struct{ v uint32 }
 
 // Maximum reports whether bit 1 of the word is set: a reduction takes the maximum; set in every
 // planar max reduction and clear in other tasks; two, the maximum, in the pool mode of later
 // targets. The field is inferred from programs.
-func (w PECfg) Maximum() bool { return w>>1&1 != 0 }
+func (w PECfg) Maximum() bool { return w.v>>1&1 != 0 }
 
 // WithMaximum returns w with bit 1 set to v, which says whether a reduction takes the maximum.
-func (w PECfg) WithMaximum(v bool) PECfg { return PECfg(replaceField(uint32(w), 1, 1, boolToBit(v))) }
+func (w PECfg) WithMaximum(v bool) PECfg { return PECfg{replaceField(w.v, 1, 1, boolToBit(v))} }
 
 // OpMode returns bits 2-4 of the word: the operation on the two sources. The field was measured on
 // silicon.
-func (w PECfg) OpMode() PlanarOp { return PlanarOp(extractField(uint32(w), 2, 3)) }
+func (w PECfg) OpMode() PlanarOp { return PlanarOp(extractField(w.v, 2, 3)) }
 
 // WithOpMode returns w with bits 2-4, the operation on the two sources, set to v. It panics if v
 // has more than 3 bits.
-func (w PECfg) WithOpMode(v PlanarOp) PECfg { return PECfg(replaceField(uint32(w), 2, 3, uint32(v))) }
+func (w PECfg) WithOpMode(v PlanarOp) PECfg { return PECfg{replaceField(w.v, 2, 3, uint32(v))} }
 
 // ReluEn reports whether bit 5 of the word is set: ReLU is applied to the result. The field is
 // named in the vendor's code.
-func (w PECfg) ReluEn() bool { return w>>5&1 != 0 }
+func (w PECfg) ReluEn() bool { return w.v>>5&1 != 0 }
 
 // WithReluEn returns w with bit 5 set to v, which says whether ReLU is applied to the result.
-func (w PECfg) WithReluEn(v bool) PECfg { return PECfg(replaceField(uint32(w), 5, 1, boolToBit(v))) }
+func (w PECfg) WithReluEn(v bool) PECfg { return PECfg{replaceField(w.v, 5, 1, boolToBit(v))} }
 
 // Absolute reports whether bit 6 of the word is set: the absolute value is taken; set in abs alone,
 // and called Cond in the vendor's code. The field is inferred from programs.
-func (w PECfg) Absolute() bool { return w>>6&1 != 0 }
+func (w PECfg) Absolute() bool { return w.v>>6&1 != 0 }
 
 // WithAbsolute returns w with bit 6 set to v, which says whether the absolute value is taken.
-func (w PECfg) WithAbsolute(v bool) PECfg { return PECfg(replaceField(uint32(w), 6, 1, boolToBit(v))) }
+func (w PECfg) WithAbsolute(v bool) PECfg { return PECfg{replaceField(w.v, 6, 1, boolToBit(v))} }
 
 // Reciprocal reports whether bit 12 of the word is set: 1/x is applied to the result, as to the sum
 // in a softmax over W. The field is inferred from programs.
-func (w PECfg) Reciprocal() bool { return w>>12&1 != 0 }
+func (w PECfg) Reciprocal() bool { return w.v>>12&1 != 0 }
 
 // WithReciprocal returns w with bit 12 set to v, which says whether 1/x is applied to the result.
-func (w PECfg) WithReciprocal(v bool) PECfg {
-	return PECfg(replaceField(uint32(w), 12, 1, boolToBit(v)))
-}
+func (w PECfg) WithReciprocal(v bool) PECfg { return PECfg{replaceField(w.v, 12, 1, boolToBit(v))} }
 
 // Rsqrt reports whether bit 13 of the word is set: 1/sqrt(x) is applied to the result, as to the
 // variance in layer_norm. The field is inferred from programs.
-func (w PECfg) Rsqrt() bool { return w>>13&1 != 0 }
+func (w PECfg) Rsqrt() bool { return w.v>>13&1 != 0 }
 
 // WithRsqrt returns w with bit 13 set to v, which says whether 1/sqrt(x) is applied to the result.
-func (w PECfg) WithRsqrt(v bool) PECfg { return PECfg(replaceField(uint32(w), 13, 1, boolToBit(v))) }
+func (w PECfg) WithRsqrt(v bool) PECfg { return PECfg{replaceField(w.v, 13, 1, boolToBit(v))} }
 
 // FirstSrc reports whether bit 16 of the word is set: source 1 is negated. The field is named in
 // the vendor's code.
-func (w PECfg) FirstSrc() bool { return w>>16&1 != 0 }
+func (w PECfg) FirstSrc() bool { return w.v>>16&1 != 0 }
 
 // WithFirstSrc returns w with bit 16 set to v, which says whether source 1 is negated.
-func (w PECfg) WithFirstSrc(v bool) PECfg { return PECfg(replaceField(uint32(w), 16, 1, boolToBit(v))) }
+func (w PECfg) WithFirstSrc(v bool) PECfg { return PECfg{replaceField(w.v, 16, 1, boolToBit(v))} }
 
 // SecSrc returns bits 18-19 of the word: the use of source 2: 0 unused; 2 as it is; 3 negated. The
 // field is named in the vendor's code.
-func (w PECfg) SecSrc() uint32 { return extractField(uint32(w), 18, 2) }
+func (w PECfg) SecSrc() uint32 { return extractField(w.v, 18, 2) }
 
 // WithSecSrc returns w with bits 18-19, the use of source 2, set to v. It panics if v has more than
 // 2 bits.
-func (w PECfg) WithSecSrc(v uint32) PECfg { return PECfg(replaceField(uint32(w), 18, 2, v)) }
+func (w PECfg) WithSecSrc(v uint32) PECfg { return PECfg{replaceField(w.v, 18, 2, v)} }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w PECfg) Unnamed() PECfg { return w &^ 0xd307e }
+func (w PECfg) Unnamed() PECfg { return PECfg{w.v &^ 0xd307e} }
+
+// IsZero reports whether no bit of the word is set.
+func (w PECfg) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w PECfg) String() string { return formatWord(w.v) }
 
 // A BiasScale is the value of the register PE.BiasScale. Its methods get and set the fields of the
 // word.
-type BiasScale uint32
+type BiasScale struct{ v uint32 }
 
 // Bias returns bits 0-15 of the word: the number added to the result of the operation, as fp16
 // bits. The field is known from the bytes of programs.
-func (w BiasScale) Bias() uint16 { return uint16(extractField(uint32(w), 0, 16)) }
+func (w BiasScale) Bias() uint16 { return uint16(extractField(w.v, 0, 16)) }
 
 // WithBias returns w with bits 0-15, the number added to the result of the operation, set to v. It
 // panics if v has more than 16 bits.
 func (w BiasScale) WithBias(v uint16) BiasScale {
-	return BiasScale(replaceField(uint32(w), 0, 16, uint32(v)))
+	return BiasScale{replaceField(w.v, 0, 16, uint32(v))}
 }
 
 // Scale returns bits 16-31 of the word: the factor applied after Bias, as fp16 bits. The field is
 // known from the bytes of programs.
-func (w BiasScale) Scale() uint16 { return uint16(extractField(uint32(w), 16, 16)) }
+func (w BiasScale) Scale() uint16 { return uint16(extractField(w.v, 16, 16)) }
 
 // WithScale returns w with bits 16-31, the factor applied after Bias, set to v. It panics if v has
 // more than 16 bits.
 func (w BiasScale) WithScale(v uint16) BiasScale {
-	return BiasScale(replaceField(uint32(w), 16, 16, uint32(v)))
+	return BiasScale{replaceField(w.v, 16, 16, uint32(v))}
 }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w BiasScale) Unnamed() BiasScale { return w &^ 0xffffffff }
+func (w BiasScale) Unnamed() BiasScale { return BiasScale{w.v &^ 0xffffffff} }
+
+// IsZero reports whether no bit of the word is set.
+func (w BiasScale) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w BiasScale) String() string { return formatWord(w.v) }
 
 // A PreScale is the value of the register PE.PreScale. Its methods get and set the fields of the
 // word.
-type PreScale uint32
+type PreScale struct{ v uint32 }
 
 // PreScale returns bits 0-15 of the word: the number added after FinalScale and before the
 // reciprocal root, as fp16 bits, such as 1e-5 in layer_norm. The field is inferred from programs.
-func (w PreScale) PreScale() uint16 { return uint16(extractField(uint32(w), 0, 16)) }
+func (w PreScale) PreScale() uint16 { return uint16(extractField(w.v, 0, 16)) }
 
 // WithPreScale returns w with bits 0-15, the number added after FinalScale and before the
 // reciprocal root, set to v. It panics if v has more than 16 bits.
 func (w PreScale) WithPreScale(v uint16) PreScale {
-	return PreScale(replaceField(uint32(w), 0, 16, uint32(v)))
+	return PreScale{replaceField(w.v, 0, 16, uint32(v))}
 }
 
 // Scale returns bits 16-31 of the word: the factor applied after PreScale, as fp16 bits: 1.0 in
 // every planar program. The field is inferred from programs.
-func (w PreScale) Scale() uint16 { return uint16(extractField(uint32(w), 16, 16)) }
+func (w PreScale) Scale() uint16 { return uint16(extractField(w.v, 16, 16)) }
 
 // WithScale returns w with bits 16-31, the factor applied after PreScale, set to v. It panics if v
 // has more than 16 bits.
-func (w PreScale) WithScale(v uint16) PreScale {
-	return PreScale(replaceField(uint32(w), 16, 16, uint32(v)))
-}
+func (w PreScale) WithScale(v uint16) PreScale { return PreScale{replaceField(w.v, 16, 16, uint32(v))} }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w PreScale) Unnamed() PreScale { return w &^ 0xffffffff }
+func (w PreScale) Unnamed() PreScale { return PreScale{w.v &^ 0xffffffff} }
+
+// IsZero reports whether no bit of the word is set.
+func (w PreScale) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w PreScale) String() string { return formatWord(w.v) }
 
 // A FinalScale is the value of the register PE.FinalScale. Its methods get and set the fields of
 // the word.
-type FinalScale uint32
+type FinalScale struct{ v uint32 }
 
 // FinalScale returns bits 0-31 of the word: the factor of a reduced value, as fp32 bits, such as
 // 1/N in a mean. The field is known from the bytes of programs.
-func (w FinalScale) FinalScale() uint32 { return extractField(uint32(w), 0, 32) }
+func (w FinalScale) FinalScale() uint32 { return extractField(w.v, 0, 32) }
 
 // WithFinalScale returns w with bits 0-31, the factor of a reduced value, set to v.
 func (w FinalScale) WithFinalScale(v uint32) FinalScale {
-	return FinalScale(replaceField(uint32(w), 0, 32, v))
+	return FinalScale{replaceField(w.v, 0, 32, v)}
 }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w FinalScale) Unnamed() FinalScale { return w &^ 0xffffffff }
+func (w FinalScale) Unnamed() FinalScale { return FinalScale{w.v &^ 0xffffffff} }
+
+// IsZero reports whether no bit of the word is set.
+func (w FinalScale) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w FinalScale) String() string { return formatWord(w.v) }

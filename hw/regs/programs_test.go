@@ -172,8 +172,8 @@ func TestProgramInvariants(t *testing.T) {
 		for _, task := range tasksOf(t, p) {
 			g := &task.Groups
 			// The constants the documents give for every observed program.
-			if g.Common.InDepth != 1 || g.Common.OutDepth != 1 || g.Common.Reserved08 != 0x2041 {
-				t.Errorf("%s %d: depths %d and %d, word 0x20 %#x", p.name, task.Index,
+			if regs.Raw(g.Common.InDepth) != 1 || regs.Raw(g.Common.OutDepth) != 1 || regs.Raw(g.Common.Reserved08) != 0x2041 {
+				t.Errorf("%s %d: depths %v and %v, word 0x20 %v", p.name, task.Index,
 					g.Common.InDepth, g.Common.OutDepth, g.Common.Reserved08)
 			}
 			if ene, want := task.Header.Bases.ENE(), g.Common.Cfg.ActiveNE()+1; g.Planar() && ene != 0 || !g.Planar() && ene != want {
@@ -206,14 +206,14 @@ func TestProgramFields(t *testing.T) {
 		task := tasksOf(t, programNamed(t, "conv_probe_k3_c64_n64_s64_st2_g1_bias0_same"))[0]
 		g, c := task.Groups, task.Groups.Common.ConvCfg
 		if c.Kw() != 3 || c.Kh() != 3 || c.Sx() != 2 || c.Sy() != 2 || c.Px() != 0 || c.OCGSize() != 2 {
-			t.Errorf("ConvCfg %#x", uint32(c))
+			t.Errorf("ConvCfg %#x", regs.Raw(c))
 		}
 		in, out := g.InShape(), g.OutShape()
 		if (in != regs.Shape{Groups: 1, Channels: 64, Height: 64, Width: 64, Depth: 1}) || (out != regs.Shape{Groups: 1, Channels: 64, Height: 32, Width: 32, Depth: 1}) {
 			t.Errorf("shapes %v, %v", in, out)
 		}
 		if g.Common.Cfg.ActiveNE() != 4 || !g.NE.KernelCfg.Sparse() || g.NE.MACCfg.OpMode() != regs.MultiplyAccumulate {
-			t.Errorf("Cfg %#x, KernelCfg %#x, MACCfg %#x", uint32(g.Common.Cfg), uint32(g.NE.KernelCfg), uint32(g.NE.MACCfg))
+			t.Errorf("Cfg %#x, KernelCfg %#x, MACCfg %#x", regs.Raw(g.Common.Cfg), regs.Raw(g.NE.KernelCfg), regs.Raw(g.NE.MACCfg))
 		}
 		if n := g.Operands().Kernel.Bytes; n != 0x13c0+15*0x1440 {
 			t.Errorf("%#x kernel bytes", n)
@@ -228,7 +228,7 @@ func TestProgramFields(t *testing.T) {
 	t.Run("depthwise", func(t *testing.T) {
 		g := tasksOf(t, programNamed(t, "conv_T175_k3_c64_g64_s16"))[0].Groups
 		if c := g.Common.GroupConvCfg; !c.UnicastEn() || c.UnicastCin() != 1 || c.NumGroups() != 1 || g.Common.ConvCfg.Px() != 1 {
-			t.Errorf("GroupConvCfg %#x, ConvCfg %#x", uint32(c), uint32(g.Common.ConvCfg))
+			t.Errorf("GroupConvCfg %#x, ConvCfg %#x", regs.Raw(c), regs.Raw(g.Common.ConvCfg))
 		}
 	})
 	t.Run("grouped", func(t *testing.T) {
@@ -240,7 +240,7 @@ func TestProgramFields(t *testing.T) {
 	t.Run("bias", func(t *testing.T) {
 		g := tasksOf(t, programNamed(t, "conv_1x1_3to2_bias"))[0].Groups
 		if !g.NE.MACCfg.BiasMode() || g.NE.MACCfg.KernelMode() || g.Common.Cfg.ActiveNE() != 1 || !g.Common.Cfg.SmallSourceMode() {
-			t.Errorf("MACCfg %#x, Cfg %#x", uint32(g.NE.MACCfg), uint32(g.Common.Cfg))
+			t.Errorf("MACCfg %#x, Cfg %#x", regs.Raw(g.NE.MACCfg), regs.Raw(g.Common.Cfg))
 		}
 	})
 	t.Run("concat", func(t *testing.T) {
@@ -311,7 +311,7 @@ func TestUnlistedFields(t *testing.T) {
 				{"Cfg.Base", c.Cfg.Base(), !two || g.Source1On() || !g.Source2On()},
 				{"Cfg.Src2InMemory", c.Cfg.Src2InMemory(), g.Source2On()},
 				{"SourceCfg.Src2InMemory", g.L2.SourceCfg.Src2InMemory(), g.Source2On()},
-				{"MACCfg.b20", g.NE.MACCfg.B20(), g.NE.MACCfg != 0},
+				{"MACCfg.b20", g.NE.MACCfg.B20(), !g.NE.MACCfg.IsZero()},
 				{"DstDMAConfig.ScratchHint", g.TileDMADst.DstDMAConfig.ScratchHint() == 3, g.DestinationOn() && task.Header.Bases.WBase() == regs.BARScratch},
 				{"SrcDMAConfig.FromPrevious of source 2", s.Src2DMAConfig.FromPrevious(), false},
 			} {

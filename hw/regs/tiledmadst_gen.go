@@ -18,103 +18,109 @@ type TileDMADst struct {
 type G6 = TileDMADst
 
 func (g *TileDMADst) loadWords(w *[7]uint32) {
-	g.DstDMAConfig = DstDMAConfig(w[0])
-	g.DstBase = DMAWord(w[1])
-	g.DstRowStride = DMAWord(w[2])
-	g.DstPlaneStride = DMAWord(w[3])
-	g.DstDepthStride = DMAWord(w[4])
-	g.DstGroupStride = DMAWord(w[5])
-	g.DstFmt = SurfaceFmt(w[6])
+	g.DstDMAConfig = DstDMAConfig{w[0]}
+	g.DstBase = DMAWord{w[1]}
+	g.DstRowStride = DMAWord{w[2]}
+	g.DstPlaneStride = DMAWord{w[3]}
+	g.DstDepthStride = DMAWord{w[4]}
+	g.DstGroupStride = DMAWord{w[5]}
+	g.DstFmt = SurfaceFmt{w[6]}
 }
 
 func (g *TileDMADst) storeWords(w *[7]uint32) {
-	w[0] = uint32(g.DstDMAConfig)
-	w[1] = uint32(g.DstBase)
-	w[2] = uint32(g.DstRowStride)
-	w[3] = uint32(g.DstPlaneStride)
-	w[4] = uint32(g.DstDepthStride)
-	w[5] = uint32(g.DstGroupStride)
-	w[6] = uint32(g.DstFmt)
+	w[0] = g.DstDMAConfig.v
+	w[1] = g.DstBase.v
+	w[2] = g.DstRowStride.v
+	w[3] = g.DstPlaneStride.v
+	w[4] = g.DstDepthStride.v
+	w[5] = g.DstGroupStride.v
+	w[6] = g.DstFmt.v
 }
 
 // A DstDMAConfig is the value of the register TileDMADst.DstDMAConfig. Its methods get and set the
 // fields of the word.
-type DstDMAConfig uint32
+type DstDMAConfig struct{ v uint32 }
 
 // En reports whether bit 0 of the word is set: the result is written to device memory. The field is
 // named in the vendor's code.
-func (w DstDMAConfig) En() bool { return w>>0&1 != 0 }
+func (w DstDMAConfig) En() bool { return w.v>>0&1 != 0 }
 
 // WithEn returns w with bit 0 set to v, which says whether the result is written to device memory.
 func (w DstDMAConfig) WithEn(v bool) DstDMAConfig {
-	return DstDMAConfig(replaceField(uint32(w), 0, 1, boolToBit(v)))
+	return DstDMAConfig{replaceField(w.v, 0, 1, boolToBit(v))}
 }
 
 // CacheHint returns bits 4-7 of the word. The field is named in the vendor's code.
-func (w DstDMAConfig) CacheHint() uint32 { return extractField(uint32(w), 4, 4) }
+func (w DstDMAConfig) CacheHint() uint32 { return extractField(w.v, 4, 4) }
 
 // WithCacheHint returns w with bits 4-7, the field [DstDMAConfig.CacheHint], set to v. It panics if
 // v has more than 4 bits.
 func (w DstDMAConfig) WithCacheHint(v uint32) DstDMAConfig {
-	return DstDMAConfig(replaceField(uint32(w), 4, 4, v))
+	return DstDMAConfig{replaceField(w.v, 4, 4, v)}
 }
 
 // ScratchHint returns bits 8-9 of the word: 3 if the result is in the scratch buffer, and 0
 // otherwise. The field is known from the bytes of programs. Listings print its bits as a number.
-func (w DstDMAConfig) ScratchHint() uint32 { return extractField(uint32(w), 8, 2) }
+func (w DstDMAConfig) ScratchHint() uint32 { return extractField(w.v, 8, 2) }
 
 // WithScratchHint returns w with bits 8-9, the field [DstDMAConfig.ScratchHint], set to v. It
 // panics if v has more than 2 bits.
 func (w DstDMAConfig) WithScratchHint(v uint32) DstDMAConfig {
-	return DstDMAConfig(replaceField(uint32(w), 8, 2, v))
+	return DstDMAConfig{replaceField(w.v, 8, 2, v)}
 }
 
 // OverKind returns bits 18-19 of the word: the DMA that last read the bytes of the scratch buffer
 // that the result overwrites: 1 the tile DMA; 2 the kernel DMA; 0 none, as in 3 of 3 tasks. The
 // field is known from the bytes of programs. Listings print its bits as a number.
-func (w DstDMAConfig) OverKind() uint32 { return extractField(uint32(w), 18, 2) }
+func (w DstDMAConfig) OverKind() uint32 { return extractField(w.v, 18, 2) }
 
 // WithOverKind returns w with bits 18-19, the DMA that last read the bytes of the scratch buffer
 // that the result overwrites, set to v. It panics if v has more than 2 bits.
 func (w DstDMAConfig) WithOverKind(v uint32) DstDMAConfig {
-	return DstDMAConfig(replaceField(uint32(w), 18, 2, v))
+	return DstDMAConfig{replaceField(w.v, 18, 2, v)}
 }
 
 // OverDistance returns bits 22-25 of the word: the number of tasks back to that read, less 1, as in
 // 3 of 3 tasks; the documents give bits 24 and 25 names of their own. The field is known from the
 // bytes of programs. Listings print its bits as a number.
-func (w DstDMAConfig) OverDistance() uint32 { return extractField(uint32(w), 22, 4) }
+func (w DstDMAConfig) OverDistance() uint32 { return extractField(w.v, 22, 4) }
 
 // WithOverDistance returns w with bits 22-25, the number of tasks back to that read, set to v. It
 // panics if v has more than 4 bits.
 func (w DstDMAConfig) WithOverDistance(v uint32) DstDMAConfig {
-	return DstDMAConfig(replaceField(uint32(w), 22, 4, v))
+	return DstDMAConfig{replaceField(w.v, 22, 4, v)}
 }
 
 // L2BfrMode reports whether bit 24 of the word is set. The field is named in the vendor's code.
-func (w DstDMAConfig) L2BfrMode() bool { return w>>24&1 != 0 }
+func (w DstDMAConfig) L2BfrMode() bool { return w.v>>24&1 != 0 }
 
 // WithL2BfrMode returns w with bit 24, the field [DstDMAConfig.L2BfrMode], set to v.
 func (w DstDMAConfig) WithL2BfrMode(v bool) DstDMAConfig {
-	return DstDMAConfig(replaceField(uint32(w), 24, 1, boolToBit(v)))
+	return DstDMAConfig{replaceField(w.v, 24, 1, boolToBit(v))}
 }
 
 // BypassEOW reports whether bit 25 of the word is set. The field is named in the vendor's code.
-func (w DstDMAConfig) BypassEOW() bool { return w>>25&1 != 0 }
+func (w DstDMAConfig) BypassEOW() bool { return w.v>>25&1 != 0 }
 
 // WithBypassEOW returns w with bit 25, the field [DstDMAConfig.BypassEOW], set to v.
 func (w DstDMAConfig) WithBypassEOW(v bool) DstDMAConfig {
-	return DstDMAConfig(replaceField(uint32(w), 25, 1, boolToBit(v)))
+	return DstDMAConfig{replaceField(w.v, 25, 1, boolToBit(v))}
 }
 
 // B26 reports whether bit 26 of the word is set. The field is named in the vendor's code.
-func (w DstDMAConfig) B26() bool { return w>>26&1 != 0 }
+func (w DstDMAConfig) B26() bool { return w.v>>26&1 != 0 }
 
 // WithB26 returns w with bit 26, the field [DstDMAConfig.B26], set to v.
 func (w DstDMAConfig) WithB26(v bool) DstDMAConfig {
-	return DstDMAConfig(replaceField(uint32(w), 26, 1, boolToBit(v)))
+	return DstDMAConfig{replaceField(w.v, 26, 1, boolToBit(v))}
 }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w DstDMAConfig) Unnamed() DstDMAConfig { return w &^ 0x7cc03f1 }
+func (w DstDMAConfig) Unnamed() DstDMAConfig { return DstDMAConfig{w.v &^ 0x7cc03f1} }
+
+// IsZero reports whether no bit of the word is set.
+func (w DstDMAConfig) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w DstDMAConfig) String() string { return formatWord(w.v) }

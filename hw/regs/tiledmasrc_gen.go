@@ -36,240 +36,246 @@ type TileDMASrc struct {
 type G2 = TileDMASrc
 
 func (g *TileDMASrc) loadWords(w *[28]uint32) {
-	g.Src1DMAConfig = SrcDMAConfig(w[0])
-	g.Src2DMAConfig = SrcDMAConfig(w[1])
-	g.Src1Base = DMAWord(w[2])
-	g.Src1RowStride = DMAWord(w[3])
-	g.Src1PlaneStride = DMAWord(w[4])
-	g.Src1DepthStride = DMAWord(w[5])
-	g.Src1GroupStride = DMAWord(w[6])
-	g.Src2Base = DMAWord(w[7])
-	g.Src2RowStride = DMAWord(w[8])
-	g.Src2PlaneStride = DMAWord(w[9])
-	g.Src2DepthStride = DMAWord(w[10])
-	g.Src2GroupStride = DMAWord(w[11])
-	g.Reserved12 = Word(w[12])
-	g.Reserved13 = Word(w[13])
-	g.Src1Fmt = SurfaceFmt(w[14])
-	g.Src2Fmt = SurfaceFmt(w[15])
-	g.Reserved16 = Word(w[16])
-	g.Reserved17 = Word(w[17])
-	g.Reserved18 = Word(w[18])
-	g.Reserved19 = Word(w[19])
-	g.PixelOffset[0] = PixelOffset(w[20])
-	g.PixelOffset[1] = PixelOffset(w[21])
-	g.PixelOffset[2] = PixelOffset(w[22])
-	g.PixelOffset[3] = PixelOffset(w[23])
-	g.Reserved24 = Word(w[24])
-	g.Reserved25 = Word(w[25])
-	g.Reserved26 = Word(w[26])
-	g.Reserved27 = Word(w[27])
+	g.Src1DMAConfig = SrcDMAConfig{w[0]}
+	g.Src2DMAConfig = SrcDMAConfig{w[1]}
+	g.Src1Base = DMAWord{w[2]}
+	g.Src1RowStride = DMAWord{w[3]}
+	g.Src1PlaneStride = DMAWord{w[4]}
+	g.Src1DepthStride = DMAWord{w[5]}
+	g.Src1GroupStride = DMAWord{w[6]}
+	g.Src2Base = DMAWord{w[7]}
+	g.Src2RowStride = DMAWord{w[8]}
+	g.Src2PlaneStride = DMAWord{w[9]}
+	g.Src2DepthStride = DMAWord{w[10]}
+	g.Src2GroupStride = DMAWord{w[11]}
+	g.Reserved12 = Word{w[12]}
+	g.Reserved13 = Word{w[13]}
+	g.Src1Fmt = SurfaceFmt{w[14]}
+	g.Src2Fmt = SurfaceFmt{w[15]}
+	g.Reserved16 = Word{w[16]}
+	g.Reserved17 = Word{w[17]}
+	g.Reserved18 = Word{w[18]}
+	g.Reserved19 = Word{w[19]}
+	g.PixelOffset[0] = PixelOffset{w[20]}
+	g.PixelOffset[1] = PixelOffset{w[21]}
+	g.PixelOffset[2] = PixelOffset{w[22]}
+	g.PixelOffset[3] = PixelOffset{w[23]}
+	g.Reserved24 = Word{w[24]}
+	g.Reserved25 = Word{w[25]}
+	g.Reserved26 = Word{w[26]}
+	g.Reserved27 = Word{w[27]}
 }
 
 func (g *TileDMASrc) storeWords(w *[28]uint32) {
-	w[0] = uint32(g.Src1DMAConfig)
-	w[1] = uint32(g.Src2DMAConfig)
-	w[2] = uint32(g.Src1Base)
-	w[3] = uint32(g.Src1RowStride)
-	w[4] = uint32(g.Src1PlaneStride)
-	w[5] = uint32(g.Src1DepthStride)
-	w[6] = uint32(g.Src1GroupStride)
-	w[7] = uint32(g.Src2Base)
-	w[8] = uint32(g.Src2RowStride)
-	w[9] = uint32(g.Src2PlaneStride)
-	w[10] = uint32(g.Src2DepthStride)
-	w[11] = uint32(g.Src2GroupStride)
-	w[12] = uint32(g.Reserved12)
-	w[13] = uint32(g.Reserved13)
-	w[14] = uint32(g.Src1Fmt)
-	w[15] = uint32(g.Src2Fmt)
-	w[16] = uint32(g.Reserved16)
-	w[17] = uint32(g.Reserved17)
-	w[18] = uint32(g.Reserved18)
-	w[19] = uint32(g.Reserved19)
-	w[20] = uint32(g.PixelOffset[0])
-	w[21] = uint32(g.PixelOffset[1])
-	w[22] = uint32(g.PixelOffset[2])
-	w[23] = uint32(g.PixelOffset[3])
-	w[24] = uint32(g.Reserved24)
-	w[25] = uint32(g.Reserved25)
-	w[26] = uint32(g.Reserved26)
-	w[27] = uint32(g.Reserved27)
+	w[0] = g.Src1DMAConfig.v
+	w[1] = g.Src2DMAConfig.v
+	w[2] = g.Src1Base.v
+	w[3] = g.Src1RowStride.v
+	w[4] = g.Src1PlaneStride.v
+	w[5] = g.Src1DepthStride.v
+	w[6] = g.Src1GroupStride.v
+	w[7] = g.Src2Base.v
+	w[8] = g.Src2RowStride.v
+	w[9] = g.Src2PlaneStride.v
+	w[10] = g.Src2DepthStride.v
+	w[11] = g.Src2GroupStride.v
+	w[12] = g.Reserved12.v
+	w[13] = g.Reserved13.v
+	w[14] = g.Src1Fmt.v
+	w[15] = g.Src2Fmt.v
+	w[16] = g.Reserved16.v
+	w[17] = g.Reserved17.v
+	w[18] = g.Reserved18.v
+	w[19] = g.Reserved19.v
+	w[20] = g.PixelOffset[0].v
+	w[21] = g.PixelOffset[1].v
+	w[22] = g.PixelOffset[2].v
+	w[23] = g.PixelOffset[3].v
+	w[24] = g.Reserved24.v
+	w[25] = g.Reserved25.v
+	w[26] = g.Reserved26.v
+	w[27] = g.Reserved27.v
 }
 
 // A SrcDMAConfig is the value of a register such as TileDMASrc.Src1DMAConfig. Its methods get and
 // set the fields of the word.
-type SrcDMAConfig uint32
+type SrcDMAConfig struct{ v uint32 }
 
 // En reports whether bit 0 of the word is set: some source is read from device memory. The field is
 // known from the bytes of programs.
-func (w SrcDMAConfig) En() bool { return w>>0&1 != 0 }
+func (w SrcDMAConfig) En() bool { return w.v>>0&1 != 0 }
 
 // WithEn returns w with bit 0 set to v, which says whether some source is read from device memory.
 func (w SrcDMAConfig) WithEn(v bool) SrcDMAConfig {
-	return SrcDMAConfig(replaceField(uint32(w), 0, 1, boolToBit(v)))
+	return SrcDMAConfig{replaceField(w.v, 0, 1, boolToBit(v))}
 }
 
 // CrH returns bits 2-3 of the word. The field is named in the vendor's code.
-func (w SrcDMAConfig) CrH() uint32 { return extractField(uint32(w), 2, 2) }
+func (w SrcDMAConfig) CrH() uint32 { return extractField(w.v, 2, 2) }
 
 // WithCrH returns w with bits 2-3, the field [SrcDMAConfig.CrH], set to v. It panics if v has more
 // than 2 bits.
-func (w SrcDMAConfig) WithCrH(v uint32) SrcDMAConfig {
-	return SrcDMAConfig(replaceField(uint32(w), 2, 2, v))
-}
+func (w SrcDMAConfig) WithCrH(v uint32) SrcDMAConfig { return SrcDMAConfig{replaceField(w.v, 2, 2, v)} }
 
 // CacheHint returns bits 4-7 of the word. The field is named in the vendor's code.
-func (w SrcDMAConfig) CacheHint() uint32 { return extractField(uint32(w), 4, 4) }
+func (w SrcDMAConfig) CacheHint() uint32 { return extractField(w.v, 4, 4) }
 
 // WithCacheHint returns w with bits 4-7, the field [SrcDMAConfig.CacheHint], set to v. It panics if
 // v has more than 4 bits.
 func (w SrcDMAConfig) WithCacheHint(v uint32) SrcDMAConfig {
-	return SrcDMAConfig(replaceField(uint32(w), 4, 4, v))
+	return SrcDMAConfig{replaceField(w.v, 4, 4, v)}
 }
 
 // CHReuse returns bits 8-11 of the word. The field is named in the vendor's code.
-func (w SrcDMAConfig) CHReuse() uint32 { return extractField(uint32(w), 8, 4) }
+func (w SrcDMAConfig) CHReuse() uint32 { return extractField(w.v, 8, 4) }
 
 // WithCHReuse returns w with bits 8-11, the field [SrcDMAConfig.CHReuse], set to v. It panics if v
 // has more than 4 bits.
 func (w SrcDMAConfig) WithCHReuse(v uint32) SrcDMAConfig {
-	return SrcDMAConfig(replaceField(uint32(w), 8, 4, v))
+	return SrcDMAConfig{replaceField(w.v, 8, 4, v)}
 }
 
 // CHNoReuse returns bits 12-15 of the word. The field is named in the vendor's code.
-func (w SrcDMAConfig) CHNoReuse() uint32 { return extractField(uint32(w), 12, 4) }
+func (w SrcDMAConfig) CHNoReuse() uint32 { return extractField(w.v, 12, 4) }
 
 // WithCHNoReuse returns w with bits 12-15, the field [SrcDMAConfig.CHNoReuse], set to v. It panics
 // if v has more than 4 bits.
 func (w SrcDMAConfig) WithCHNoReuse(v uint32) SrcDMAConfig {
-	return SrcDMAConfig(replaceField(uint32(w), 12, 4, v))
+	return SrcDMAConfig{replaceField(w.v, 12, 4, v)}
 }
 
 // DepMode returns bits 16-17 of the word: 1 or 3 reads the source from device memory; 0 does not.
 // The field is known from the bytes of programs.
-func (w SrcDMAConfig) DepMode() uint32 { return extractField(uint32(w), 16, 2) }
+func (w SrcDMAConfig) DepMode() uint32 { return extractField(w.v, 16, 2) }
 
 // WithDepMode returns w with bits 16-17, the field [SrcDMAConfig.DepMode], set to v. It panics if v
 // has more than 2 bits.
 func (w SrcDMAConfig) WithDepMode(v uint32) SrcDMAConfig {
-	return SrcDMAConfig(replaceField(uint32(w), 16, 2, v))
+	return SrcDMAConfig{replaceField(w.v, 16, 2, v)}
 }
 
 // FromPrevious reports whether bit 18 of the word is set: a source is what the previous task wrote
 // or described in memory, as in 346 of 346 tasks; of source 1 also if it is source 2. The field is
 // known from the bytes of programs. Listings print its bits as a number.
-func (w SrcDMAConfig) FromPrevious() bool { return w>>18&1 != 0 }
+func (w SrcDMAConfig) FromPrevious() bool { return w.v>>18&1 != 0 }
 
 // WithFromPrevious returns w with bit 18 set to v, which says whether a source is what the previous
 // task wrote or described in memory.
 func (w SrcDMAConfig) WithFromPrevious(v bool) SrcDMAConfig {
-	return SrcDMAConfig(replaceField(uint32(w), 18, 1, boolToBit(v)))
+	return SrcDMAConfig{replaceField(w.v, 18, 1, boolToBit(v))}
 }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w SrcDMAConfig) Unnamed() SrcDMAConfig { return w &^ 0x7fffd }
+func (w SrcDMAConfig) Unnamed() SrcDMAConfig { return SrcDMAConfig{w.v &^ 0x7fffd} }
+
+// IsZero reports whether no bit of the word is set.
+func (w SrcDMAConfig) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w SrcDMAConfig) String() string { return formatWord(w.v) }
 
 // A SurfaceFmt is the value of a register such as TileDMASrc.Src1Fmt. Its methods get and set the
 // fields of the word.
-type SurfaceFmt uint32
+type SurfaceFmt struct{ v uint32 }
 
 // FmtMode returns bits 0-1 of the word. The field is named in the vendor's code.
-func (w SurfaceFmt) FmtMode() uint32 { return extractField(uint32(w), 0, 2) }
+func (w SurfaceFmt) FmtMode() uint32 { return extractField(w.v, 0, 2) }
 
 // WithFmtMode returns w with bits 0-1, the field [SurfaceFmt.FmtMode], set to v. It panics if v has
 // more than 2 bits.
-func (w SurfaceFmt) WithFmtMode(v uint32) SurfaceFmt {
-	return SurfaceFmt(replaceField(uint32(w), 0, 2, v))
-}
+func (w SurfaceFmt) WithFmtMode(v uint32) SurfaceFmt { return SurfaceFmt{replaceField(w.v, 0, 2, v)} }
 
 // Truncate returns bits 4-5 of the word. The field is named in the vendor's code.
-func (w SurfaceFmt) Truncate() uint32 { return extractField(uint32(w), 4, 2) }
+func (w SurfaceFmt) Truncate() uint32 { return extractField(w.v, 4, 2) }
 
 // WithTruncate returns w with bits 4-5, the field [SurfaceFmt.Truncate], set to v. It panics if v
 // has more than 2 bits.
-func (w SurfaceFmt) WithTruncate(v uint32) SurfaceFmt {
-	return SurfaceFmt(replaceField(uint32(w), 4, 2, v))
-}
+func (w SurfaceFmt) WithTruncate(v uint32) SurfaceFmt { return SurfaceFmt{replaceField(w.v, 4, 2, v)} }
 
 // Shift reports whether bit 8 of the word is set. The field is named in the vendor's code.
-func (w SurfaceFmt) Shift() bool { return w>>8&1 != 0 }
+func (w SurfaceFmt) Shift() bool { return w.v>>8&1 != 0 }
 
 // WithShift returns w with bit 8, the field [SurfaceFmt.Shift], set to v.
 func (w SurfaceFmt) WithShift(v bool) SurfaceFmt {
-	return SurfaceFmt(replaceField(uint32(w), 8, 1, boolToBit(v)))
+	return SurfaceFmt{replaceField(w.v, 8, 1, boolToBit(v))}
 }
 
 // MemFmt returns bits 12-13 of the word. The field is named in the vendor's code.
-func (w SurfaceFmt) MemFmt() uint32 { return extractField(uint32(w), 12, 2) }
+func (w SurfaceFmt) MemFmt() uint32 { return extractField(w.v, 12, 2) }
 
 // WithMemFmt returns w with bits 12-13, the field [SurfaceFmt.MemFmt], set to v. It panics if v has
 // more than 2 bits.
-func (w SurfaceFmt) WithMemFmt(v uint32) SurfaceFmt {
-	return SurfaceFmt(replaceField(uint32(w), 12, 2, v))
-}
+func (w SurfaceFmt) WithMemFmt(v uint32) SurfaceFmt { return SurfaceFmt{replaceField(w.v, 12, 2, v)} }
 
 // OffsetCh returns bits 16-18 of the word. The field is named in the vendor's code.
-func (w SurfaceFmt) OffsetCh() uint32 { return extractField(uint32(w), 16, 3) }
+func (w SurfaceFmt) OffsetCh() uint32 { return extractField(w.v, 16, 3) }
 
 // WithOffsetCh returns w with bits 16-18, the field [SurfaceFmt.OffsetCh], set to v. It panics if v
 // has more than 3 bits.
-func (w SurfaceFmt) WithOffsetCh(v uint32) SurfaceFmt {
-	return SurfaceFmt(replaceField(uint32(w), 16, 3, v))
-}
+func (w SurfaceFmt) WithOffsetCh(v uint32) SurfaceFmt { return SurfaceFmt{replaceField(w.v, 16, 3, v)} }
 
 // ZeroPadLast reports whether bit 20 of the word is set. The field is named in the vendor's code.
-func (w SurfaceFmt) ZeroPadLast() bool { return w>>20&1 != 0 }
+func (w SurfaceFmt) ZeroPadLast() bool { return w.v>>20&1 != 0 }
 
 // WithZeroPadLast returns w with bit 20, the field [SurfaceFmt.ZeroPadLast], set to v.
 func (w SurfaceFmt) WithZeroPadLast(v bool) SurfaceFmt {
-	return SurfaceFmt(replaceField(uint32(w), 20, 1, boolToBit(v)))
+	return SurfaceFmt{replaceField(w.v, 20, 1, boolToBit(v))}
 }
 
 // ZeroPadFirst reports whether bit 21 of the word is set. The field is named in the vendor's code.
-func (w SurfaceFmt) ZeroPadFirst() bool { return w>>21&1 != 0 }
+func (w SurfaceFmt) ZeroPadFirst() bool { return w.v>>21&1 != 0 }
 
 // WithZeroPadFirst returns w with bit 21, the field [SurfaceFmt.ZeroPadFirst], set to v.
 func (w SurfaceFmt) WithZeroPadFirst(v bool) SurfaceFmt {
-	return SurfaceFmt(replaceField(uint32(w), 21, 1, boolToBit(v)))
+	return SurfaceFmt{replaceField(w.v, 21, 1, boolToBit(v))}
 }
 
 // Interleave returns bits 24-27 of the word. The field is named in the vendor's code.
-func (w SurfaceFmt) Interleave() uint32 { return extractField(uint32(w), 24, 4) }
+func (w SurfaceFmt) Interleave() uint32 { return extractField(w.v, 24, 4) }
 
 // WithInterleave returns w with bits 24-27, the field [SurfaceFmt.Interleave], set to v. It panics
 // if v has more than 4 bits.
 func (w SurfaceFmt) WithInterleave(v uint32) SurfaceFmt {
-	return SurfaceFmt(replaceField(uint32(w), 24, 4, v))
+	return SurfaceFmt{replaceField(w.v, 24, 4, v)}
 }
 
 // CmpVec returns bits 28-31 of the word. The field is named in the vendor's code.
-func (w SurfaceFmt) CmpVec() uint32 { return extractField(uint32(w), 28, 4) }
+func (w SurfaceFmt) CmpVec() uint32 { return extractField(w.v, 28, 4) }
 
 // WithCmpVec returns w with bits 28-31, the field [SurfaceFmt.CmpVec], set to v. It panics if v has
 // more than 4 bits.
-func (w SurfaceFmt) WithCmpVec(v uint32) SurfaceFmt {
-	return SurfaceFmt(replaceField(uint32(w), 28, 4, v))
-}
+func (w SurfaceFmt) WithCmpVec(v uint32) SurfaceFmt { return SurfaceFmt{replaceField(w.v, 28, 4, v)} }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w SurfaceFmt) Unnamed() SurfaceFmt { return w &^ 0xff373133 }
+func (w SurfaceFmt) Unnamed() SurfaceFmt { return SurfaceFmt{w.v &^ 0xff373133} }
+
+// IsZero reports whether no bit of the word is set.
+func (w SurfaceFmt) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w SurfaceFmt) String() string { return formatWord(w.v) }
 
 // A PixelOffset is the value of the register TileDMASrc.PixelOffset. Its methods get and set the
 // fields of the word.
-type PixelOffset uint32
+type PixelOffset struct{ v uint32 }
 
 // Offset returns bits 0-15 of the word. The field is named in the vendor's code.
-func (w PixelOffset) Offset() uint32 { return extractField(uint32(w), 0, 16) }
+func (w PixelOffset) Offset() uint32 { return extractField(w.v, 0, 16) }
 
 // WithOffset returns w with bits 0-15, the field [PixelOffset.Offset], set to v. It panics if v has
 // more than 16 bits.
 func (w PixelOffset) WithOffset(v uint32) PixelOffset {
-	return PixelOffset(replaceField(uint32(w), 0, 16, v))
+	return PixelOffset{replaceField(w.v, 0, 16, v)}
 }
 
 // Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not
 // known.
-func (w PixelOffset) Unnamed() PixelOffset { return w &^ 0xffff }
+func (w PixelOffset) Unnamed() PixelOffset { return PixelOffset{w.v &^ 0xffff} }
+
+// IsZero reports whether no bit of the word is set.
+func (w PixelOffset) IsZero() bool { return w.v == 0 }
+
+// String returns the bits of the word as a hexadecimal number, such as 0x2a.
+func (w PixelOffset) String() string { return formatWord(w.v) }

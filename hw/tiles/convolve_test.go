@@ -13,7 +13,7 @@ import (
 	"anesim/hw/regs"
 )
 
-func macCfg(op uint32) regs.MACCfg { return regs.MACCfg(0).WithOpMode(regs.MACOp(op)) }
+func macCfg(op uint32) regs.MACCfg { return regs.MACCfg{}.WithOpMode(regs.MACOp(op)) }
 
 // A tensor is a source and a sink. As a sink it counts the writes of each element.
 type tensor struct {

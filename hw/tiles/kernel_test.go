@@ -452,7 +452,7 @@ func TestTaps(t *testing.T) {
 		{false, 12, 1}, {true, 12, 1},
 	} {
 		g.Common.GroupConvCfg = g.Common.GroupConvCfg.WithUnicastEn(tc.unicast)
-		g.NE.MACCfg = g.NE.MACCfg&^15 | macCfg(tc.op)
+		g.NE.MACCfg = g.NE.MACCfg.WithOpMode(macCfg(tc.op).OpMode())
 		if got := Taps(g); got != tc.want {
 			t.Errorf("unicast %v, operation %d: %d taps, want %d", tc.unicast, tc.op, got, tc.want)
 		}

@@ -58,7 +58,7 @@ func TestWordsForPlaces(t *testing.T) {
 	lane := func(i int, at, n uint32) {
 		k := &g.KernelDMASrc
 		k.CoeffDMAConfig[i] = k.CoeffDMAConfig[i].WithEn(true)
-		k.CoeffBaseAddr[i], k.CoeffBfrSize[i] = regs.DMAWord(at), regs.DMAWord(n)
+		k.CoeffBaseAddr[i], k.CoeffBfrSize[i] = regs.DMAWord{}.WithBytes(at), regs.DMAWord{}.WithBytes(n)
 	}
 	lane(0, 0x40, 0x80)
 	lane(1, 0x40, 0x80)

@@ -14,10 +14,10 @@ func TestPlanarWords(t *testing.T) {
 		g := new(regs.Groups)
 		g.Common.Cfg = g.Common.Cfg.WithPlanarForm(form)
 		g.Common.InDim, g.Common.OutDim = g.Common.InDim.WithHin(2).WithWin(2), g.Common.OutDim.WithHout(2).WithWout(2)
-		g.Common.Cin, g.Common.Cout, g.Common.InDepth, g.Common.OutDepth = 1, 1, 1, 1
+		g.Common.Cin, g.Common.Cout, g.Common.InDepth, g.Common.OutDepth = regs.Cin{}.WithCin(1), regs.Cout{}.WithCout(1), regs.InDepth{}.WithDin(1), regs.OutDepth{}.WithDout(1)
 		g.PE.BiasScale = g.PE.BiasScale.WithScale(0x3c00)
 		g.PE.PreScale = g.PE.PreScale.WithScale(0x3c00)
-		g.PE.FinalScale = 0x3f800000
+		g.PE.FinalScale = regs.FinalScale{}.WithFinalScale(0x3f800000)
 		change(g)
 		return g
 	}
@@ -32,7 +32,7 @@ func TestPlanarWords(t *testing.T) {
 		{regs.FormConstant, func(g *regs.Groups) { g.PE.BiasScale = g.PE.BiasScale.WithBias(half).WithScale(two) }, "addition of 0.5, then multiplication by 2"},
 		{regs.FormConstant, func(g *regs.Groups) { g.PE.PreScale = g.PE.PreScale.WithPreScale(half) }, "copy by the planar engine, plus 0.5"},
 		{regs.FormConstant, func(g *regs.Groups) { g.PE.PreScale = g.PE.PreScale.WithScale(two) }, "copy by the planar engine, times 2"},
-		{regs.FormConstant, func(g *regs.Groups) { g.PE.PreScale = 0 }, "copy by the planar engine"},
+		{regs.FormConstant, func(g *regs.Groups) { g.PE.PreScale = regs.PreScale{} }, "copy by the planar engine"},
 		{regs.FormConstant, func(g *regs.Groups) { g.PE.Cfg = g.PE.Cfg.WithAbsolute(true) }, "absolute value"},
 		{regs.FormConstant, func(g *regs.Groups) {
 			g.PE.Cfg, g.PE.BiasScale = g.PE.Cfg.WithAbsolute(true), g.PE.BiasScale.WithBias(half)
@@ -42,7 +42,7 @@ func TestPlanarWords(t *testing.T) {
 			g.PE.Cfg, g.PE.BiasScale = g.PE.Cfg.WithOpMode(regs.PlanarSumSquare), g.PE.BiasScale.WithScale(two)
 		}, "square of the source, times 2"},
 		{regs.FormReduction, func(g *regs.Groups) { g.PE.Cfg = g.PE.Cfg.WithOpMode(regs.PlanarSumSquare) }, "sum of the squares of each channel"},
-		{regs.FormReduction, func(g *regs.Groups) { g.PE.FinalScale = 0x3e800000 }, "mean of each channel"},
+		{regs.FormReduction, func(g *regs.Groups) { g.PE.FinalScale = regs.FinalScale{}.WithFinalScale(0x3e800000) }, "mean of each channel"},
 		{regs.FormBiasScale, func(*regs.Groups) {}, "source 1 plus the first row of source 2, times its second row"},
 		{regs.FormBiasScale, func(g *regs.Groups) { g.PE.Cfg = g.PE.Cfg.WithSecSrc(negated) }, "source 1 less the first row of source 2, times its second row"},
 		{regs.FormBiasScale, func(g *regs.Groups) { g.PE.BiasScale = g.PE.BiasScale.WithBias(half).WithScale(two) }, "source 1 plus the first row of source 2, times its second row, plus 0.5, times 2"},

@@ -77,7 +77,7 @@ func TestProductBlocks(t *testing.T) {
 		g := taskAt(t, c, 1)
 		cfg, in := g.Common.Cfg, g.InShape()
 		if in.Width != 8 || in.Height != rows/8 || cfg.SmallSourceMode() || cfg.ShPref() != patch || cfg.ShMin() != patch || cfg.ShMax() != patch {
-			t.Errorf("%d rows: %dx%d, Cfg %#x; want blocks of 8, patch %d", rows, in.Height, in.Width, uint32(cfg), patch)
+			t.Errorf("%d rows: %dx%d, Cfg %#x; want blocks of 8, patch %d", rows, in.Height, in.Width, regs.Raw(cfg), patch)
 		}
 	}
 }

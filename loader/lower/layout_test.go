@@ -70,7 +70,7 @@ func TestConvolutionLayouts(t *testing.T) {
 		at := task.SourceTile()
 		_, height := family.TileHeight(&l, src, out, &w, &at, task.HasFixedPatch())
 		of++
-		cfg := regs.CommonCfg(numberIn(m["cfg"], 16))
+		cfg := regs.FromRaw[regs.CommonCfg](uint32(numberIn(m["cfg"], 16)))
 		_, g := task.Registers()
 		c := g.Common.Cfg
 		patches += count(cfg.ShMax() == c.ShMax() && cfg.ShMin() == c.ShMin() && cfg.ShPref() == c.ShPref() && cfg.SmallSourceMode() == c.SmallSourceMode())
@@ -95,18 +95,18 @@ func TestPlanarLayouts(t *testing.T) {
 		n := func(key string) int { return numberIn(m[key], 10) }
 		hex := func(key string) int { return numberIn(m[key], 16) }
 		s := regs.Shape{Groups: hex("G") & 0x1fff, Channels: n("C"), Height: n("H"), Width: n("W")}
-		form := regs.CommonCfg(hex("cfg")).PlanarForm()
+		form := regs.FromRaw[regs.CommonCfg](uint32(hex("cfg"))).PlanarForm()
 		made := task.Planar{Form: form, In: s, Depth: n("D")}.Task()
 		of++
 		_, g := made.Registers()
 		patch := g.Common.PlanarPatch
 		patches += count(int(patch.Log2W())|int(patch.Log2H())<<4 == hex("pp"))
-		if source := regs.L2Route(hex("S1cfg")); source.Type() == 0 {
+		if source := regs.FromRaw[regs.L2Route](uint32(hex("S1cfg"))); source.Type() == 0 {
 			continue
 		}
 		loaded++
 		at := made.PlanarTile()
-		if form == regs.FormReduction && regs.L2Route(hex("S1cfg")).Type() != task.KeptTile {
+		if form == regs.FormReduction && regs.FromRaw[regs.L2Route](uint32(hex("S1cfg"))).Type() != task.KeptTile {
 			at = made.SkewedPlanarTile()
 		}
 		tiles += count(at.Channel == hex("S1c") && at.Row == hex("S1r"))

@@ -95,13 +95,13 @@ func layoutWords(t *testing.T, d *regs.Descriptor) map[string]string {
 		m[name] = fmt.Sprint(v)
 	}
 	for name, v := range map[string]uint32{
-		"G": uint32(c.GroupConvCfg), "th": uint32(c.TileCfg), "pp": uint32(c.PlanarPatch), "b30": uint32(c.PlanarOperands), "cfg": uint32(c.Cfg),
-		"S1cfg": uint32(l.SourceCfg), "S1base": uint32(l.Src1Base), "S1c": uint32(l.Src1ChannelStride), "S1r": uint32(l.Src1RowStride),
-		"S1d": uint32(l.Src1DepthStride), "S1g": uint32(l.Src1GroupStride),
-		"S2base": uint32(l.Src2Base), "S2c": uint32(l.Src2ChannelStride), "S2r": uint32(l.Src2RowStride), "S2d": uint32(l.Src2DepthStride),
-		"Rcfg": uint32(l.ResultCfg), "Rbase": uint32(l.ResultBase), "Rc": uint32(l.ResultChannelStride), "Rr": uint32(l.ResultRowStride),
-		"Rd": uint32(l.ResultDepthStride), "Rg": uint32(l.ResultGroupStride),
-		"pecfg": uint32(g.PE.Cfg), "ne": uint32(g.NE.KernelCfg), "w1": d.Header.Timing.ExeCycles(),
+		"G": regs.Raw(c.GroupConvCfg), "th": regs.Raw(c.TileCfg), "pp": regs.Raw(c.PlanarPatch), "b30": regs.Raw(c.PlanarOperands), "cfg": regs.Raw(c.Cfg),
+		"S1cfg": regs.Raw(l.SourceCfg), "S1base": regs.Raw(l.Src1Base), "S1c": regs.Raw(l.Src1ChannelStride), "S1r": regs.Raw(l.Src1RowStride),
+		"S1d": regs.Raw(l.Src1DepthStride), "S1g": regs.Raw(l.Src1GroupStride),
+		"S2base": regs.Raw(l.Src2Base), "S2c": regs.Raw(l.Src2ChannelStride), "S2r": regs.Raw(l.Src2RowStride), "S2d": regs.Raw(l.Src2DepthStride),
+		"Rcfg": regs.Raw(l.ResultCfg), "Rbase": regs.Raw(l.ResultBase), "Rc": regs.Raw(l.ResultChannelStride), "Rr": regs.Raw(l.ResultRowStride),
+		"Rd": regs.Raw(l.ResultDepthStride), "Rg": regs.Raw(l.ResultGroupStride),
+		"pecfg": regs.Raw(g.PE.Cfg), "ne": regs.Raw(g.NE.KernelCfg), "w1": d.Header.Timing.ExeCycles(),
 	} {
 		m[name] = fmt.Sprintf("%x", v)
 	}

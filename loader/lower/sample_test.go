@@ -59,7 +59,7 @@ func TestSecondSample(t *testing.T) {
 		var g regs.Groups
 		f.Snapshot(&g)
 		offsets = append(offsets, d.Offset)
-		words = append(words, uint32(g.Common.ConvCfg))
+		words = append(words, regs.Raw(g.Common.ConvCfg))
 		var sizes []uint32
 		k := &g.KernelDMASrc
 		for i, c := range k.CoeffDMAConfig {

@@ -357,5 +357,5 @@ func clearReuse(t *step) {
 // dmaConfigs returns the DMA configurations of a task.
 func dmaConfigs(t *step) [3]uint32 {
 	d := &t.g.TileDMASrc
-	return [3]uint32{uint32(d.Src1DMAConfig), uint32(d.Src2DMAConfig), uint32(t.g.TileDMADst.DstDMAConfig)}
+	return [3]uint32{regs.Raw(d.Src1DMAConfig), regs.Raw(d.Src2DMAConfig), regs.Raw(t.g.TileDMADst.DstDMAConfig)}
 }

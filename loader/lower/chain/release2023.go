@@ -23,10 +23,10 @@ func Finish2023(tasks []*task.Task, passed bool, target execycles.Target) []*reg
 		if t.Planar() {
 			*k = regs.KernelDMASrc{}
 			sides := t.g.NE.KernelCfg
-			t.g.NE.MACCfg = 0
-			t.g.NE.KernelCfg = regs.KernelCfg(0).WithPreviousPlanar(sides.PreviousPlanar()).WithNextPlanar(sides.NextPlanar())
+			t.g.NE.MACCfg = regs.MACCfg{}
+			t.g.NE.KernelCfg = regs.KernelCfg{}.WithPreviousPlanar(sides.PreviousPlanar()).WithNextPlanar(sides.NextPlanar())
 			if t.g.Source1On() {
-				t.g.TileDMASrc.Reserved16 = 0
+				t.g.TileDMASrc.Reserved16 = regs.Word{}
 			}
 		}
 	}

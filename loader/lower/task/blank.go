@@ -3,10 +3,10 @@ package task
 import "anesim/hw/regs"
 
 // Words of unknown meaning. Their values are those of the compiler's programs.
-const (
-	sourceWord16  = 0x100
-	laneTailFirst = 0x80 // words 50-53 of KernelDMASrc
-	laneTailLast  = 0x40 // words 58-61, in programs of compilers since 2023
+var (
+	sourceWord16  = regs.FromRaw[regs.Word](0x100)
+	laneTailFirst = regs.FromRaw[regs.Word](0x80) // words 50-53 of KernelDMASrc
+	laneTailLast  = regs.FromRaw[regs.Word](0x40) // words 58-61, in programs of compilers since 2023
 )
 
 // blankRegisters returns the registers that every task starts from: fp16 input and output, one
@@ -29,7 +29,7 @@ func blankRegisters() (g regs.Groups) {
 	c.GroupConvCfg = c.GroupConvCfg.WithNumGroups(1).WithUnicastCin(1)
 
 	s := &g.TileDMASrc
-	off := regs.SrcDMAConfig(0).WithCacheHint(8).WithCHReuse(8).WithCHNoReuse(8)
+	off := regs.SrcDMAConfig{}.WithCacheHint(8).WithCHReuse(8).WithCHNoReuse(8)
 	s.Src1DMAConfig, s.Src2DMAConfig = off, off
 	s.Src1Fmt = s.Src1Fmt.WithInterleave(1)
 	s.Reserved16 = sourceWord16

@@ -33,7 +33,7 @@ func ByteTile(t *Task, halves layer.Shape) place.Layout {
 // the one program with such operands).
 func SetByteSurfaces(t *Task) {
 	f := &t.g.TileDMASrc.Src1Fmt
-	*f = regs.SurfaceFmt(0).WithInterleave(1)
+	*f = regs.SurfaceFmt{}.WithInterleave(1)
 	t.g.TileDMADst.DstFmt = f.WithZeroPadLast(true).WithZeroPadFirst(true)
 	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAFmt(0)
 	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithDMAFmt(0)

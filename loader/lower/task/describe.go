@@ -87,7 +87,7 @@ func spanBytes(s regs.Shape, channel, row, group int, transposed bool) int {
 // IsElementwise reports whether each element of the result depends only on the elements of the
 // sources at the same position. It reports false for tasks that broadcast or transpose an operand.
 func (t *registers) IsElementwise() bool {
-	if t.g.ResultTransposed() || t.g.Common.PlanarOperands != 0 {
+	if t.g.ResultTransposed() || !t.g.Common.PlanarOperands.IsZero() {
 		return false
 	}
 	if t.Planar() {

@@ -15,7 +15,7 @@ func (t *registers) PlaneWidth(taps int) int { return lanes.Most(&t.g, taps) }
 // offsets relative to it. Engines without a lane load nothing.
 func (t *Task) SetKernel(base int, lanes []coeff.Lane) {
 	d := &t.g.KernelDMASrc
-	d.Reserved00 = regs.KernelMaster(0).WithMasterEnable(true)
+	d.Reserved00 = regs.KernelMaster{}.WithMasterEnable(true)
 	for i := range d.CoeffBfrSize {
 		t.setDMAWord(&d.CoeffBfrSize[i], 64)
 	}

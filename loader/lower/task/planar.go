@@ -137,7 +137,7 @@ func (p Planar) Task() *Task {
 		t.setDepth(p.Depth)
 	}
 	a, b := p.First.Repeat, p.Second.Repeat
-	t.g.Common.PlanarOperands = regs.PlanarOperands(0).
+	t.g.Common.PlanarOperands = regs.PlanarOperands{}.
 		WithSrc1BroadcastC(a&C != 0).WithSrc1BroadcastH(a&H != 0).WithSrc1BroadcastW(a&W != 0).WithSrc1BroadcastD(a&D != 0).
 		WithSrc2BroadcastC(b&C != 0).WithSrc2BroadcastH(b&H != 0).WithSrc2BroadcastW(b&W != 0).WithSrc2BroadcastD(b&D != 0).
 		WithSrc1Transpose(p.First.Transposed).WithSrc2Transpose(p.Second.Transposed).WithResultTranspose(p.Transposed)

@@ -31,7 +31,7 @@ func NewPointwise2020(in, out regs.Shape) *Task {
 // that the vendor's compiler of 2020 writes, with 0 in the registers of the MAC engines.
 func NewSum2020(s regs.Shape) *Task {
 	t := Planar{Form: regs.FormTwoSources, In: s, Op: Sum}.Task()
-	t.g.NE.KernelCfg, t.g.NE.MACCfg = 0, 0
+	t.g.NE.KernelCfg, t.g.NE.MACCfg = regs.KernelCfg{}, regs.MACCfg{}
 	return t
 }
 

@@ -23,7 +23,8 @@ func (t *Task) ReplaceSource1(layout place.Layout, tile *Tile) {
 	blank := blankRegisters().TileDMASrc
 	d := &t.g.TileDMASrc
 	d.Src1DMAConfig, d.Src1Fmt = blank.Src1DMAConfig, blank.Src1Fmt
-	d.Src1Base, d.Src1RowStride, d.Src1PlaneStride, d.Src1DepthStride, d.Src1GroupStride = 0, 0, 0, 0, 0
+	d.Src1Base, d.Src1RowStride, d.Src1PlaneStride = blank.Src1Base, blank.Src1RowStride, blank.Src1PlaneStride
+	d.Src1DepthStride, d.Src1GroupStride = blank.Src1DepthStride, blank.Src1GroupStride
 	t.h.Bases = t.h.Bases.WithRBase0(0).WithRBE0(false)
 	t.h.Control = t.h.Control.WithSrcLoc(t.g.Source2On())
 	l := &t.g.L2
@@ -39,7 +40,8 @@ func (t *Task) ReplaceSource2(layout place.Layout, tile *Tile) {
 	blank := blankRegisters().TileDMASrc
 	d := &t.g.TileDMASrc
 	d.Src2DMAConfig, d.Src2Fmt = blank.Src2DMAConfig, blank.Src2Fmt
-	d.Src2Base, d.Src2RowStride, d.Src2PlaneStride, d.Src2DepthStride, d.Src2GroupStride = 0, 0, 0, 0, 0
+	d.Src2Base, d.Src2RowStride, d.Src2PlaneStride = blank.Src2Base, blank.Src2RowStride, blank.Src2PlaneStride
+	d.Src2DepthStride, d.Src2GroupStride = blank.Src2DepthStride, blank.Src2GroupStride
 	t.h.Bases = t.h.Bases.WithRBase1(0).WithRBE1(false)
 	t.h.Control = t.h.Control.WithSrcLoc(t.LoadsFirst())
 	l := &t.g.L2
@@ -79,7 +81,7 @@ func (t *Task) ReplaceResult(layout place.Layout, tile *Tile) {
 	t.h.Bases = t.h.Bases.WithWBase(0).WithWBE(false)
 	t.h.Control = t.h.Control.WithDstLoc(false)
 	l := &t.g.L2
-	l.ResultCfg = regs.L2Route(0).WithDMAFmt(1).WithDMAIntl(1)
+	l.ResultCfg = regs.L2Route{}.WithDMAFmt(1).WithDMAIntl(1)
 	t.setLayout(layout, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, nil)
 	t.setL2Word(&l.ResultGroupStride, layout.Group)
 	t.Result = tile

@@ -240,7 +240,7 @@ func (t *registers) setSource1Strides(m place.Memory) {
 }
 
 // surfaceFmt is the format of an fp16 surface in memory.
-var surfaceFmt = regs.SurfaceFmt(0).WithFmtMode(1).WithTruncate(3).WithMemFmt(2).WithInterleave(1)
+var surfaceFmt = regs.SurfaceFmt{}.WithFmtMode(1).WithTruncate(3).WithMemFmt(2).WithInterleave(1)
 
 // LoadSource2 makes the task load its second source from surface m in memory into L2, with the
 // given layout. Unlike the first source, the second one gets no [Tile].

@@ -20,6 +20,17 @@ var blocks = []block{
 	{"G6", "TileDMADst", "holds the registers of group G6, the tile DMA that writes the result to device memory. The documents call it the L2 result"},
 }
 
+// A form is how Go holds a word: its type, its bits as a uint32, and what encloses a uint32 that
+// becomes such a word.
+type form struct{ is, bits, open, end string }
+
+// The words of register groups are opaque, so that nothing outside package regs depends on the
+// positions of fields.
+var (
+	opaque = form{"struct{ v uint32 }", "w.v", "{", "}"}
+	number = form{"uint32", "uint32(w)", "(", ")"}
+)
+
 // shared has the word types that many registers use and that are therefore not generated.
 var shared = map[string]bool{"DMAWord": true, "L2Word": true}
 
@@ -95,9 +106,9 @@ func generateGroup(b block, g Group, uses map[string]int, seen map[string]bool) 
 	}
 	fmt.Fprintf(&w, "}\n\n// %s is the name that the documents use for the register group [%s].\ntype %s = %s\n\n", b.id, b.name, b.id, b.name)
 	fmt.Fprintf(&w, "func (g *%s) loadWords(w *[%d]uint32) {\n", b.name, words)
-	forEachWord(g, b, uses, func(field, t string, word int) { fmt.Fprintf(&w, "g.%s = %s(w[%d])\n", field, t, word) })
+	forEachWord(g, b, uses, func(field, t string, word int) { fmt.Fprintf(&w, "g.%s = %s{w[%d]}\n", field, t, word) })
 	fmt.Fprintf(&w, "}\n\nfunc (g *%s) storeWords(w *[%d]uint32) {\n", b.name, words)
-	forEachWord(g, b, uses, func(field, t string, word int) { fmt.Fprintf(&w, "w[%d] = uint32(g.%s)\n", word, field) })
+	forEachWord(g, b, uses, func(field, t string, word int) { fmt.Fprintf(&w, "w[%d] = g.%s.v\n", word, field) })
 	w.WriteString("}\n\n")
 	for _, r := range g.Registers {
 		t := typeOfWord(b, r, uses)
@@ -109,8 +120,8 @@ func generateGroup(b block, g Group, uses map[string]int, seen map[string]bool) 
 		if r.WordType != "" {
 			description = "the value of a register such as " + b.name + "." + r.Name
 		}
-		writeWordType(&w, t, description, r.Fields)
-		writeUnnamed(&w, t, r.Fields)
+		writeWordType(&w, t, description, opaque, r.Fields)
+		writeWholeWordMethods(&w, t, r.Fields)
 	}
 	return w.Bytes()
 }
@@ -147,43 +158,47 @@ func generateHeader(g Group) []byte {
 	}
 	w.WriteString("}\n\n")
 	for _, r := range g.Registers {
-		writeWordType(&w, r.WordType, fmt.Sprintf("word %d of a descriptor's header", r.Word), r.Fields)
+		writeWordType(&w, r.WordType, fmt.Sprintf("word %d of a descriptor's header", r.Word), number, r.Fields)
 	}
 	return w.Bytes()
 }
 
-// writeWordType writes a word type t with its getters and setters to w. The description says what a
-// value of the type is, for the comment of the type.
-func writeWordType(w *bytes.Buffer, t, description string, fields []Field) {
+// writeWordType writes a word type t of the given form, with its getters and setters, to w. The
+// description says what a value of the type is, for the comment of the type.
+func writeWordType(w *bytes.Buffer, t, description string, as form, fields []Field) {
 	article := "A"
 	if strings.ContainsRune("AEIOU", rune(t[0])) || strings.HasPrefix(t, "L2") {
 		article = "An"
 	}
 	w.WriteString(formatComment(fmt.Sprintf("%s %s is %s. Its methods get and set the fields of the word.", article, t, description)))
-	fmt.Fprintf(w, "type %s uint32\n\n", t)
+	fmt.Fprintf(w, "type %s %s\n\n", t, as.is)
 	for _, f := range fields {
-		writeFieldMethods(w, t, f)
+		writeFieldMethods(w, t, as, f)
 	}
 }
 
-// writeUnnamed writes the method that leaves the bits outside all fields to w.
-func writeUnnamed(w *bytes.Buffer, t string, fields []Field) {
+// writeWholeWordMethods writes the methods of an opaque word type t that concern all of its bits.
+func writeWholeWordMethods(w *bytes.Buffer, t string, fields []Field) {
 	var named uint32
 	for _, f := range fields {
 		named |= (1<<f.Width - 1) << f.Low
 	}
 	w.WriteString(formatComment("Unnamed returns w with all of its fields set to zero, which leaves the bits whose meaning is not known."))
-	fmt.Fprintf(w, "func (w %s) Unnamed() %s { return w &^ %#x }\n\n", t, t, named)
+	fmt.Fprintf(w, "func (w %s) Unnamed() %s { return %s{w.v &^ %#x} }\n\n", t, t, t, named)
+	w.WriteString("// IsZero reports whether no bit of the word is set.\n")
+	fmt.Fprintf(w, "func (w %s) IsZero() bool { return w.v == 0 }\n\n", t)
+	w.WriteString("// String returns the bits of the word as a hexadecimal number, such as 0x2a.\n")
+	fmt.Fprintf(w, "func (w %s) String() string { return formatWord(w.v) }\n\n", t)
 }
 
-// writeFieldMethods writes the getter and the setter of a field to w.
-func writeFieldMethods(w *bytes.Buffer, t string, f Field) {
+// writeFieldMethods writes the getter and the setter of a field of word type t to w.
+func writeFieldMethods(w *bytes.Buffer, t string, as form, f Field) {
 	name := strings.ToUpper(f.Name[:1]) + f.Name[1:] // the table keeps the spelling of the documents, such as b26
-	get := fmt.Sprintf("extractField(uint32(w), %d, %d)", f.Low, f.Width)
+	get := fmt.Sprintf("extractField(%s, %d, %d)", as.bits, f.Low, f.Width)
 	var gt, gx, sx string
 	switch f.Type {
 	case "bool":
-		gt, gx, sx = "bool", fmt.Sprintf("w>>%d&1 != 0", f.Low), "boolToBit(v)"
+		gt, gx, sx = "bool", fmt.Sprintf("%s>>%d&1 != 0", as.bits, f.Low), "boolToBit(v)"
 	case "uint", "word", "single":
 		gt, gx, sx = "uint32", get, "v"
 	case "half":
@@ -193,7 +208,7 @@ func writeFieldMethods(w *bytes.Buffer, t string, f Field) {
 	}
 	fmt.Fprintf(w, "%sfunc (w %s) %s() %s { return %s }\n\n", formatComment(formatGetterDoc(name, f)), t, name, gt, gx)
 	w.WriteString(formatComment(formatSetterDoc(t, name, f)))
-	fmt.Fprintf(w, "func (w %s) With%s(v %s) %s { return %s(replaceField(uint32(w), %d, %d, %s)) }\n\n", t, name, gt, t, t, f.Low, f.Width, sx)
+	fmt.Fprintf(w, "func (w %s) With%s(v %s) %s { return %s%sreplaceField(%s, %d, %d, %s)%s }\n\n", t, name, gt, t, t, as.open, as.bits, f.Low, f.Width, sx, as.end)
 }
 
 // sources completes "The field ..." by the way in which the field is known.
