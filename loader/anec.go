@@ -2,6 +2,8 @@ package loader
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"anesim/hw/regs"
 )
@@ -265,13 +267,38 @@ func (p *Program) listANECPorts() (ports []*Port, to map[uint32]uint32, err erro
 	return ports, to, nil
 }
 
-// bufferData returns the bytes from the start of buffer bar to the end of its segment. It
-// returns nil if the program has no such buffer or the segment has no data.
+// bufferData returns the bytes from the start of buffer bar to the end of its segment, and those of
+// the sections of weights that follow, with zeros between them. It returns nil if the program has no
+// such buffer or the segment has no data.
 func (p *Program) bufferData(bar int) []byte {
-	if s := p.segmentContaining(p.BARs[bar]); s != nil && s.Data != nil && p.BARs[bar] != 0 {
-		return s.Data[min(uint64(len(s.Data)), p.BARs[bar]-s.Addr):]
+	s := p.segmentContaining(p.BARs[bar])
+	if s == nil || s.Data == nil || p.BARs[bar] == 0 {
+		return nil
 	}
-	return nil
+	data := s.Data[min(uint64(len(s.Data)), p.BARs[bar]-s.Addr):]
+	for _, offset := range p.weightSections() {
+		t := p.segmentContaining(p.BARs[bar] + uint64(offset))
+		data = append(slices.Clip(data), make([]byte, max(0, offset-len(data)))...)
+		data = append(data[:offset], t.Data...)
+	}
+	return data
+}
+
+// weightSections returns the offsets from the buffer of weights at which its sections after the first
+// begin: those of segments __KERN_1 and up that follow it page by page.
+func (p *Program) weightSections() (starts []int) {
+	first := p.segmentContaining(p.BARs[regs.BARWeights])
+	if first == nil || !strings.HasPrefix(first.Name, "__KERN_") {
+		return nil
+	}
+	for end := first.End(); ; {
+		t := p.segmentContaining(roundUpTo(end, PageSize))
+		if t == nil || !strings.HasPrefix(t.Name, "__KERN_") || t.Addr != roundUpTo(end, PageSize) {
+			return starts
+		}
+		starts = append(starts, int(t.Addr-p.BARs[regs.BARWeights]))
+		end = t.End()
+	}
 }
 
 // segmentContaining returns the segment that contains addr, or nil if there is none.

@@ -21,6 +21,7 @@ type Builder struct {
 	Scratch       uint64             // size of buffer 3 in bytes, 0 for none
 	TextAddr      uint64             // 0 to have it placed
 	ConstantsAddr uint64             // 0 to place them after the text, in the same segment
+	Sections      []int              // offsets in the constants at which sections after the first begin, in pages
 	Banner        string             // the compiler's command line
 	Empty         []string           // names of segments without memory
 	NoteBytes     int                // size of a note command, 0 for none
@@ -88,7 +89,7 @@ func (b *Builder) Layout(name string) (*Program, error) {
 			p.Segments = append(p.Segments, Segment{Name: s.Name, Addr: s.Addr, Size: s.MemSize, Prot: s.Prot})
 		}
 		for _, h := range s.Sections {
-			p.Segments = append(p.Segments, Segment{Name: s.Name, Section: h.Name, Addr: h.Addr, Size: h.Size, Data: h.Data, Prot: s.Prot, Unmade: l.sizes && h == l.consts, Unread: h.isUnread(s)})
+			p.Segments = append(p.Segments, Segment{Name: s.Name, Section: h.Name, Addr: h.Addr, Size: h.Size, Data: h.Data, Prot: s.Prot, Unmade: l.sizes && h.Flags == SectionConst, Unread: h.isUnread(s)})
 		}
 	}
 	for _, d := range [...]Direction{Input, Output} {
@@ -167,8 +168,8 @@ type layout struct {
 	parts    []*part
 	segments []*SegmentLoad
 	text     *SectionHeader
-	consts   *SectionHeader
-	sizes    bool // only the size of the constants is known
+	consts   *SectionHeader // the first section of constants
+	sizes    bool           // only the size of the constants is known
 }
 
 // A part is one procedure of a container, with its share of memory.
@@ -290,7 +291,11 @@ func (l *layout) placeText(at uint64) {
 	}
 	at = cmp.Or(l.TextAddr, at)
 	l.text = &SectionHeader{Name: "__text", Addr: at, Size: uint64(len(text)), Align: pageAlign, Flags: SectionText, Data: text}
-	behind := roundUpTo(at+uint64(len(text)), TileSize)
+	unit := uint64(TileSize)
+	if len(l.Sections) > 0 {
+		unit = PageSize // segments of their own
+	}
+	behind := roundUpTo(at+uint64(len(text)), unit)
 	l.consts = &SectionHeader{
 		Name: "__const", Addr: cmp.Or(l.ConstantsAddr, behind), Size: uint64(len(constants)),
 		Align: tileAlign, Flags: SectionConst, Data: constants,
@@ -301,29 +306,47 @@ func (l *layout) placeText(at uint64) {
 	for _, q := range l.parts {
 		q.bars[regs.BARText], q.bars[regs.BARWeights] = l.text.Addr+q.text, l.consts.Addr+q.data
 	}
-	if l.ConstantsAddr == 0 {
+	if l.ConstantsAddr == 0 && len(l.Sections) == 0 {
 		end := l.consts.Addr + l.consts.Size
 		l.segments = append(l.segments, newSegmentCommand("__TEXT", at, end-at, ProtRead|ProtExec, flags, l.text, l.consts))
 		return
 	}
-	l.consts.Name = "__kern_0"
-	l.segments = append(l.segments,
-		newSegmentCommand("__TEXT", at, l.text.Size, ProtRead|ProtExec, 0, l.text),
-		newSegmentCommand("__KERN_0", l.consts.Addr, l.consts.Size, ProtRead, 0, l.consts))
+	l.segments = append(l.segments, newSegmentCommand("__TEXT", at, l.text.Size, ProtRead|ProtExec, 0, l.text))
+	for i, h := range l.splitConstants() {
+		h.Name = fmt.Sprintf("__kern_%d", i)
+		l.segments = append(l.segments, newSegmentCommand(fmt.Sprintf("__KERN_%d", i), h.Addr, h.Size, ProtRead, 0, h))
+	}
+}
+
+// splitConstants divides the section of constants at the offsets in l.Sections. The addresses of the
+// parts follow each other, as descriptors count all of them from the first.
+func (l *layout) splitConstants() []*SectionHeader {
+	list := []*SectionHeader{l.consts}
+	for _, start := range l.Sections {
+		last := list[len(list)-1]
+		n := l.consts.Addr + uint64(start) - last.Addr
+		next := *last
+		next.Addr, next.Size = last.Addr+n, last.Size-n
+		if last.Size = n; last.Data != nil {
+			next.Data, last.Data = last.Data[n:], last.Data[:n:n]
+		}
+		list = append(list, &next)
+	}
+	return list
 }
 
 func padToMultiple(b []byte, unit uint64) []byte {
 	return append(b, make([]byte, roundUpTo(uint64(len(b)), unit)-uint64(len(b)))...)
 }
 
-// sectionIndex returns the number of the section that contains the address at, counted from 1, or 0
-// if there is none.
+// sectionIndex returns the number of the section that contains the address at, or begins there,
+// counted from 1, or 0 if there is none.
 func (l *layout) sectionIndex(at uint64) uint8 {
 	n := uint8(0)
 	for _, s := range l.segments {
 		for _, sec := range s.Sections {
 			n++
-			if sec.Addr == at {
+			if at == sec.Addr || at > sec.Addr && at-sec.Addr < sec.Size {
 				return n
 			}
 		}

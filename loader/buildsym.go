@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 
@@ -33,12 +34,11 @@ func (l *layout) newSymtabCommand() *SymtabLoad {
 		t.Strings = append(append(t.Strings, s.Name...), 0)
 		t.Symbols = append(t.Symbols, s)
 	}
-	constants := l.sectionIndex(l.consts.Addr)
 	var ports []Port
 	for _, q := range l.parts {
 		for _, d := range q.Chain {
 			for _, s := range l.addWeightSymbols(q, d) {
-				s.Section = constants
+				s.Section = cmp.Or(l.sectionIndex(s.Value), l.sectionIndex(l.consts.Addr)) // unused streams are at the end
 				add(s)
 			}
 		}
@@ -92,7 +92,7 @@ func (l *layout) addWeightSymbols(q *part, d *regs.Descriptor) []Symbol {
 			continue
 		}
 		digest.Write(q.constants[base : base+size])
-		section := uint32(l.sectionIndex(l.consts.Addr))
+		section := uint32(l.sectionIndex(l.consts.Addr)) // the word counts from the first, as the buffer does
 		l.text.Relocs = append(l.text.Relocs, RelocPair{words[i], relocSection&^0xffffff | section})
 		out = append(out, Symbol{Name: fmt.Sprintf("_ne_%d", i), Type: SymbolDefined, Desc: 2, Value: l.consts.Addr + q.data + base})
 	}

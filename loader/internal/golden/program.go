@@ -54,22 +54,26 @@ func Program(p *loader.Program) (string, error) {
 	return b.String(), nil
 }
 
-// writeConstantsLine writes a line with the size and the checksum of the program's constants to b.
-// It returns the constants. sized is true if only their size is known.
+// writeConstantsLine writes a line with the size and the checksum of each section of the program's
+// constants to b. It returns the constants. sized is true if only their size is known.
 func writeConstantsLine(b *strings.Builder, p *loader.Program) (constants []byte, sized bool) {
 	for i := range p.Segments {
 		s := &p.Segments[i]
 		switch {
-		case s.Section == "__const" && s.Unmade:
+		case !isConstants(s):
+		case s.Unmade:
 			fmt.Fprintf(b, "constants %d bytes, sizes only\n", s.Size)
 			sized = true
-		case s.Section == "__const" && len(bytes.Trim(s.Data, "\x00")) > 0:
+		case len(bytes.Trim(s.Data, "\x00")) > 0:
 			fmt.Fprintf(b, "constants %d bytes, checksum %08x\n", s.Size, crc32.ChecksumIEEE(s.Data))
-			constants = s.Data
+			constants = append(constants, s.Data...)
 		}
 	}
 	return constants, sized
 }
+
+// isConstants reports whether segment s holds constants, of the program or of a caller.
+func isConstants(s *loader.Segment) bool { return s.Section == "__const" || s.IsWeights() }
 
 // A Descriptor holds a description of a descriptor in words, and the register fields that differ
 // from the blank descriptor, which computes nothing.

@@ -2,6 +2,7 @@ package coeff
 
 import (
 	"maps"
+	"slices"
 
 	"anesim/loader/layer"
 )
@@ -68,6 +69,15 @@ func (s *Section) Copy(from *Section, at, n int) {
 func (s *Section) Cut(n int) {
 	s.Data, s.Bytes = s.Data[:min(n, len(s.Data))], n
 	maps.DeleteFunc(s.tables, func(_ string, at int) bool { return at >= n })
+}
+
+// Insert puts n zeros before the byte at offset at. The tables of the section move with the others;
+// the caller must not place more of them.
+func (s *Section) Insert(at, n int) {
+	s.Bytes += n
+	if !s.SizesOnly {
+		s.Data = slices.Insert(s.Data, at, make([]byte, n)...)
+	}
 }
 
 // Pad appends zeros until the length of the section is a multiple of unit.

@@ -150,12 +150,14 @@ func (o *Output) placePort(j job, name string, d loader.Direction, bar uint32, s
 
 // Builder returns a builder for a container file whose only program computes the layer.
 func (o *Output) Builder() *loader.Builder {
+	sections := task.SplitConstants(o.Tasks, &o.Constants, loader.MaxKernelSection, loader.PageSize)
 	descriptors := o.buildDescriptors() // sets o.Scratch
 	return &loader.Builder{
 		Procedure:     "net",
 		Chain:         descriptors,
 		Constants:     o.Constants.Data,
 		ConstantBytes: uint64(o.Constants.Bytes),
+		Sections:      sections,
 		WindowTaps:    task.WindowTaps(o.Tasks),
 		Ports:         o.Ports,
 		Scratch:       uint64(layer.RoundUp(o.Scratch, place.ScratchPage)),

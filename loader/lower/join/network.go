@@ -104,7 +104,7 @@ const (
 //	ports         buffers 4 and up: inputs, then outputs (outputs first after a matmul)
 //	tensors       between nodes: in L2 for as long as they are read, or in the scratch
 //	              buffer if they do not fit next to what the layers need while they run
-//	constants     of each part, at multiples of 64 bytes
+//	constants     of each part, at multiples of 64 bytes, in sections of at most 128 MiB
 //	descriptors   of all nodes in order, linked into one chain
 //
 // The error is a *NodeError, or a *layer.LimitError if the network is too large for one program.
@@ -126,11 +126,13 @@ func (n *Network) Join() (*Joined, error) {
 	if err := task.FirstError(c); err != nil {
 		return nil, err
 	}
+	sections := task.SplitConstants(c, &j.constants, loader.MaxKernelSection, loader.PageSize)
 	return &Joined{&loader.Builder{
 		Procedure:     "net",
 		Chain:         chain.Finish(c, n.Target),
 		Constants:     j.constants.Data,
 		ConstantBytes: uint64(j.constants.Bytes),
+		Sections:      sections,
 		WindowTaps:    task.WindowTaps(c),
 		Ports:         j.builder,
 		Scratch:       uint64(j.scratch),
