@@ -117,9 +117,12 @@ func (g groups) addToStateGroups(r *Residual) {
 var sizeClasses = [...]string{"below 0.5 ms", "0.5 to 2 ms", "2 to 10 ms", "10 ms or longer"}
 
 // sizeClass returns the class of row r in [sizeClasses].
-func sizeClass(r *measured.Row) string {
+func sizeClass(r *measured.Row) string { return lengthClass(r.Latency) }
+
+// lengthClass returns the class of a call of us microseconds in [sizeClasses].
+func lengthClass(us float64) string {
 	for i, ms := range [...]float64{0.5, 2, 10} {
-		if r.Latency < 1e3*ms {
+		if us < 1e3*ms {
 			return sizeClasses[i]
 		}
 	}

@@ -1,9 +1,8 @@
 package bench
 
 import (
-	"fmt"
-	"math"
 	"slices"
+	"strings"
 
 	"anesim/bench/measured"
 	"anesim/hw"
@@ -24,28 +23,22 @@ func (i Interval) Holds(ns float64) bool { return i.Low <= ns && ns <= i.High }
 // rows uses the rows of a larger group.
 const leastRows = 8
 
-// leastTrials is the smallest number of rows from which the width of intervals is computed. Bounds
-// that must hold four of five rows and one more would have to hold all of eight.
-const leastTrials = 20
-
-// A ratio is the measured time of a row divided by the prediction of a fit without it, with the
-// properties by which rows are grouped.
-type ratio struct {
-	value  float64
-	preset string
-	folds  [numProtocols]string
-	kind   string
-	state  string
-	engine bool // the row is in a tier whose time is largely the engine's
+// A Spreads computes prediction intervals from the errors of the model's estimates for measured rows: for
+// a machine with built-in rows from the errors of fits without a row's shape, for others from those of
+// fits without its session.
+type Spreads struct {
+	rows   map[string]int            // by preset
+	runs   map[string]map[string]int // rows by preset and session
+	spread [numProtocols]*spread     // of those in Protocols
+	unseen []deviation               // of the built-in rows by BySession, in order
+	folds  []string                  // their sessions
+	norms  []ratio                   // of norms, on all machines
 }
 
-// A Spreads computes prediction intervals from the errors of the model's estimates for measured
-// rows. It is not safe for concurrent use.
-type Spreads struct {
-	ratios [numProtocols][]ratio
-	rows   map[string]int                    // by preset
-	runs   map[string]map[string]bool        // sessions by preset
-	widen  map[string]map[widthGroup]float64 // by protocol and fold: see widths
+// A ratio is the measured time of a row divided by the prediction of a fit without it.
+type ratio struct {
+	value   float64
+	session string // or the machine of a later row
 }
 
 // NewSpreads returns a Spreads based on the built-in measurements.
@@ -54,74 +47,108 @@ func NewSpreads() (*Spreads, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Spreads{rows: make(map[string]int), runs: make(map[string]map[string]bool), widen: make(map[string]map[widthGroup]float64)}
+	later, _, err := CompareLater()
+	if err != nil {
+		return nil, err
+	}
+	s := &Spreads{rows: make(map[string]int), runs: make(map[string]map[string]int)}
+	rows = slices.DeleteFunc(rows, func(r measured.Row) bool { _, ok := left[r.ID]; return !ok || r.Latency == 0 })
 	for i := range rows {
 		r := &rows[i]
-		if _, ok := left[r.ID]; !ok || r.Latency == 0 {
-			continue
-		}
 		m := findHostPreset(r)
 		s.rows[m]++
 		if s.runs[m] == nil {
-			s.runs[m] = make(map[string]bool)
+			s.runs[m] = make(map[string]int)
 		}
-		s.runs[m][RowSession(r)] = true
+		s.runs[m][RowSession(r)]++
+		if isNorm(r) {
+			s.norms = append(s.norms, ratio{r.Latency * 1e3 / left[r.ID][BySession].Time, RowSession(r)})
+		}
+	}
+	for i := range later {
+		if x := &later[i]; isNorm(x.Row) {
+			s.norms = append(s.norms, ratio{x.ratio(), x.Machine})
+		}
+	}
+	for _, protocol := range Protocols() {
+		var list []deviation
+		for i := range rows {
+			r := &rows[i]
+			list = append(list, s.newDeviation(r, left[r.ID][protocol].Time, protocol))
+		}
+		s.spread[protocol] = fitSpread(list)
+		if protocol == BySession {
+			s.unseen = list
+		}
 	}
 	for i := range rows {
-		r := &rows[i]
-		l, ok := left[r.ID]
-		if !ok || r.Latency == 0 {
-			continue
-		}
-		for p := range s.ratios {
-			x := s.newRatio(r, Protocol(p))
-			x.value = r.Latency * 1e3 / l[p].Time
-			s.ratios[p] = append(s.ratios[p], x)
-		}
+		s.folds = append(s.folds, RowSession(&rows[i]))
 	}
 	return s, nil
 }
 
-// A widthGroup identifies rows whose bounds are widened by the same factor.
-type widthGroup struct {
-	state  string
-	engine bool
+// newDeviation returns the deviation of row r from an estimate of its time in nanoseconds.
+func (s *Spreads) newDeviation(r *measured.Row, estimate float64, protocol Protocol) deviation {
+	d := deviation{features: s.features(r, estimate, protocol), held: isNorm(r)}
+	if r.Latency > 0 {
+		d.distance = distanceOf(r.Latency * 1e3 / estimate)
+	}
+	if d.held {
+		low, high, _ := s.normBounds(r)
+		d.inside = low <= r.Latency*1e3/estimate && r.Latency*1e3/estimate <= high
+	}
+	for _, c := range listCuts(r) {
+		d.cuts = append(d.cuts, c.String())
+	}
+	return d
 }
 
-// computeWidths returns the factor by which the bounds of each group of rows are widened. Errors
-// within a session are correlated, so the quantiles of other sessions contain too few of its rows.
-// The factors are computed from all rows outside the given fold. A group with few rows gets the
-// factor of all rows whose time is the engine's in the same way.
-func (s *Spreads) computeWidths(protocol Protocol, fold string) map[widthGroup]float64 {
-	within, tiers := make(map[widthGroup][]trial), make(map[bool][]trial)
-	states := make(map[string]bool)
-	for i := range s.ratios[protocol] {
-		x := &s.ratios[protocol][i]
-		if x.folds[protocol] == fold {
-			continue
-		}
-		low, high, n := s.boundsOfSimilarRows(x, protocol, fold)
-		if n == 0 {
-			continue
-		}
-		t := trial{x.value, low, high}
-		g := widthGroup{x.state, x.engine}
-		within[g] = append(within[g], t)
-		tiers[x.engine] = append(tiers[x.engine], t)
-		states[x.state] = true
+// features returns what widens or narrows the interval of row r: how well the fit knows its
+// machine, its kind of work, and the estimate of its length in nanoseconds.
+func (s *Spreads) features(r *measured.Row, estimate float64, protocol Protocol) []string {
+	preset, session := findHostPreset(r), RowSession(r)
+	known := session
+	switch system, _, _ := strings.Cut(preset, "-"); {
+	case system == "linux": // at a low clock
+		known = system
+	case protocol == BySession && s.rows[preset]-s.runs[preset][session] >= leastRows:
+		known = "machine seen"
+	case protocol == BySession:
+		known = "machine unseen"
 	}
-	widths := make(map[widthGroup]float64)
-	for state := range states {
-		for _, engine := range [...]bool{false, true} {
-			g := widthGroup{state, engine}
-			if len(within[g]) >= leastTrials {
-				widths[g] = findWidthOfTrials(within[g])
-			} else {
-				widths[g] = findWidthOfTrials(tiers[engine])
-			}
+	return []string{known, workKind(r), lengthClass(estimate / 1e3)}
+}
+
+// isNorm reports whether r is a normalization. Their times are the least certain ones: of ten, three took
+// more than twice as long as estimated and one took half. Their programs are not known.
+func isNorm(r *measured.Row) bool { return strings.HasSuffix(r.Op, "_norm") }
+
+// normBounds returns bounds for norms as multiples of the estimate, from n norms of other sessions than
+// that of r.
+func (s *Spreads) normBounds(r *measured.Row) (low, high float64, n int) {
+	var values []float64
+	for _, x := range s.norms {
+		if x.session != RowSession(r) {
+			values = append(values, x.value)
 		}
 	}
-	return widths
+	low, high = quantileBounds(values)
+	return low, high, len(values)
+}
+
+// Of returns the prediction interval for row r, given the model's estimate of its time in
+// nanoseconds. For a machine without built-in rows, Of uses [BySession] instead of [ByShape].
+func (s *Spreads) Of(r *measured.Row, estimate float64, protocol Protocol) Interval {
+	if isNorm(r) {
+		low, high, n := s.normBounds(r)
+		return Interval{float64(estimate * low), float64(estimate * high), n}
+	}
+	if protocol == ByShape && s.rows[findHostPreset(r)] == 0 {
+		protocol = BySession
+	}
+	x := s.spread[protocol]
+	low, high := x.bounds(s.features(r, estimate, protocol)...)
+	return Interval{float64(estimate * low), float64(estimate * high), x.rows}
 }
 
 // A trial is a ratio with the bounds that other rows predict for it.
@@ -167,81 +194,6 @@ func widenBounds(low, high, w float64) (float64, float64) {
 	return 1 / (1 + float64(w*(1/low-1))), 1 + float64(w*(high-1))
 }
 
-// newRatio returns a ratio with the properties of row r but without a value.
-func (s *Spreads) newRatio(r *measured.Row, protocol Protocol) ratio {
-	m := findHostPreset(r)
-	x := ratio{preset: m, folds: [...]string{ByShape: shapeKey(r), BySession: RowSession(r), ByKind: workKind(r)}, kind: workKind(r), engine: isEngineTier(r.Tier)}
-	x.state = s.describeMachineFit(m, x.folds[BySession], protocol)
-	return x
-}
-
-// describeMachineFit returns a name for how well a fit knows the machine of a row. This depends on
-// whether the fit has enough rows of the machine or, if the protocol leaves out sessions, another
-// session of the machine.
-func (s *Spreads) describeMachineFit(preset, session string, protocol Protocol) string {
-	if protocol == BySession {
-		for run := range s.runs[preset] {
-			if run != session {
-				return "machine seen"
-			}
-		}
-		return "machine unseen"
-	}
-	if s.rows[preset] >= leastRows {
-		return preset
-	}
-	return "few rows"
-}
-
-// Of returns the prediction interval for row r, given the model's estimate of its time in
-// nanoseconds. The interval is computed from the model's errors for similar rows or, if there are
-// too few, for all rows. Rows in the same fold as r under the protocol are excluded. For a machine
-// without built-in rows, Of uses [BySession] instead of [ByShape]. If too few rows remain, the
-// interval is from 0 to infinity and its Rows is 0.
-func (s *Spreads) Of(r *measured.Row, estimate float64, protocol Protocol) Interval {
-	own := s.newRatio(r, protocol)
-	if protocol == ByShape && s.rows[own.preset] == 0 {
-		protocol = BySession
-		own = s.newRatio(r, protocol)
-	}
-	low, high, n := s.boundsOfSimilarRows(&own, protocol, "")
-	if n == 0 {
-		return Interval{0, math.Inf(1), 0}
-	}
-	name := fmt.Sprint(protocol, own.folds[protocol])
-	if s.widen[name] == nil {
-		s.widen[name] = s.computeWidths(protocol, own.folds[protocol])
-	}
-	low, high = widenBounds(low, high, s.widen[name][widthGroup{own.state, own.engine}])
-	return Interval{float64(estimate * low), float64(estimate * high), n}
-}
-
-// boundsOfSimilarRows returns quantiles (low and high) of the n ratios that are most similar to
-// own. It excludes ratios in the fold of own and in the given fold. If there are too few ratios, n
-// is 0.
-func (s *Spreads) boundsOfSimilarRows(own *ratio, protocol Protocol, fold string) (low, high float64, n int) {
-	var near, alike, all []float64
-	for _, x := range s.ratios[protocol] {
-		if f := x.folds[protocol]; f == own.folds[protocol] || f == fold {
-			continue
-		}
-		all = append(all, x.value)
-		if x.state == own.state {
-			alike = append(alike, x.value)
-			if x.kind == own.kind {
-				near = append(near, x.value)
-			}
-		}
-	}
-	for _, list := range [...][]float64{near, alike, all} {
-		if len(list) >= leastRows {
-			low, high = quantileBounds(list)
-			return low, high, len(list)
-		}
-	}
-	return 0, 0, 0
-}
-
 // quantileBounds returns bounds that contain a further value of the same distribution with the
 // probability [hw.IntervalShare]. The bounds always include 1. quantileBounds sorts values in
 // place.
@@ -257,6 +209,7 @@ func quantileBounds(values []float64) (low, high float64) {
 
 // A Coverage counts measurements: of N in total, Holds lie within their prediction intervals.
 type Coverage struct {
+	Property string // by which the measurements are grouped, such as "session", or ""
 	Name     string
 	N, Holds int
 }
@@ -279,45 +232,96 @@ func (c *Coverage) isSufficient() bool {
 // no measurements.
 func (c Coverage) Share() float64 { return float64(c.Holds) / float64(max(1, c.N)) }
 
-// Coverage counts, for each tier and for each session, the measurements in a that lie within the
-// prediction intervals around their estimates. The argument a must be a result of
-// [Accuracy.LeftOut] for the same protocol.
-func (s *Spreads) Coverage(a *Accuracy, protocol Protocol) (tiers, sessions []Coverage) {
-	count := make(map[string]*Coverage)
-	var names []string
-	add := func(name string, holds bool) {
-		c := count[name]
-		if c == nil {
-			c = &Coverage{Name: name}
-			count[name] = c
-			names = append(names, name)
+// UnseenWidths counts the built-in rows that lie within intervals whose widths are fitted without any row of
+// their session, as is the estimate.
+func (s *Spreads) UnseenWidths() (c Coverage) {
+	fits := make(map[string]*spread)
+	for i, session := range s.folds {
+		if fits[session] == nil {
+			var others []deviation
+			for j := range s.unseen {
+				if s.folds[j] != session {
+					others = append(others, s.unseen[j])
+				}
+			}
+			fits[session] = fitSpread(others)
 		}
-		c.countMeasurement(holds)
+		d := s.unseen[i]
+		low, high := fits[session].bounds(d.features...)
+		if d.held {
+			c.countMeasurement(d.inside)
+		} else {
+			c.countMeasurement(distanceOf(low) <= d.distance && d.distance <= distanceOf(high))
+		}
 	}
+	return c
+}
+
+// A cut is a group of rows by one property, such as the session macos-air.
+type cut struct{ property, name string }
+
+func (c cut) String() string { return c.property + " " + c.name }
+
+// listCuts returns the groups to which row r belongs.
+func listCuts(r *measured.Row) (list []cut) {
+	for _, n := range listTierGroups(r.Tier) {
+		list = append(list, cut{"tier", n})
+	}
+	return append(list, cut{"session", RowSession(r)}, cut{"machine", findHostPreset(r)}, cut{"kind", rowKind(r)}, cut{"length", sizeClass(r)})
+}
+
+// rowKind returns the kind of work of row r for reports: the title of its [workKind], or norm.
+func rowKind(r *measured.Row) string {
+	if isNorm(r) {
+		return "norm"
+	}
+	return workTitles[workKind(r)]
+}
+
+// workTitles spell the kinds of work for reports.
+var workTitles = map[string]string{"window": "conv with a window", "point": "1x1 conv", "product": "matmul", "pass": "other"}
+
+// Coverage counts, for each tier, session, machine, kind of work and length, the measurements in a that
+// lie within the prediction intervals around their estimates. The argument a must be a result of
+// [Accuracy.LeftOut] for the same protocol.
+func (s *Spreads) Coverage(a *Accuracy, protocol Protocol) (list []Coverage) {
+	count := make(map[cut]*Coverage)
 	for i := range a.Rows {
 		r := &a.Rows[i]
 		if r.Time.Reference == 0 {
 			continue
 		}
 		holds := s.Of(r.Sample.Row, r.Time.Model, protocol).Holds(r.Time.Reference)
-		for _, n := range listTierGroups(r.Sample.Row.Tier) {
-			add(n, holds)
+		for _, c := range listCuts(r.Sample.Row) {
+			countInCut(count, c, holds)
 		}
-		add(sessionGroup+r.Sample.Session, holds)
 	}
-	for _, n := range sortNames(names, tierOrder) {
-		c := *count[n]
-		if len(n) > len(sessionGroup) && n[:len(sessionGroup)] == sessionGroup {
-			c.Name = n[len(sessionGroup):]
-			sessions = append(sessions, c)
-			continue
-		}
-		tiers = append(tiers, c)
-	}
-	return tiers, sessions
+	return sortCoverage(count, "tier", "session", "machine", "kind", "length")
 }
 
-const sessionGroup = "session "
+// countInCut adds a measurement to the cut c. holds says whether it lies within its interval.
+func countInCut(count map[cut]*Coverage, c cut, holds bool) {
+	if count[c] == nil {
+		count[c] = &Coverage{Property: c.property, Name: c.name}
+	}
+	count[c].countMeasurement(holds)
+}
+
+// sortCoverage returns the cuts by the given properties, in that order.
+func sortCoverage(count map[cut]*Coverage, properties ...string) (list []Coverage) {
+	for _, property := range properties {
+		var names []string
+		for c := range count {
+			if c.property == property {
+				names = append(names, c.name)
+			}
+		}
+		for _, n := range sortNames(names, slices.Concat(tierOrder, sizeClasses[:])) {
+			list = append(list, *count[cut{property, n}])
+		}
+	}
+	return list
+}
 
 // workKind returns the kind of work that row r mostly measures: "window" for a convolution with a
 // window, "point" for a 1x1 convolution, "product" for a matmul, and "pass" otherwise.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 
 	"anesim/bench/measured"
 	"anesim/hw"
@@ -22,8 +23,7 @@ type LaterResidual struct {
 	// Time is the estimate with the constants of a call fitted to all machines, NewMachine the one
 	// with constants that were fitted without this machine.
 	Time, NewMachine Pair
-	// Low and High bound the published time, as factors of NewMachine's estimate. They come from the
-	// rows of the other machines.
+	// Low and High bound the published time, as factors of NewMachine's estimate.
 	Low, High float64
 }
 
@@ -58,6 +58,34 @@ func (r *LaterResidual) terms() call {
 // CompareLater estimates every measured row of a machine after the M1 that can be modelled, and
 // returns an error for each other row.
 func CompareLater() (list []LaterResidual, unmodelled []error, err error) {
+	x, err := compareLater()
+	return slices.Clone(x.list), x.unmodelled, err
+}
+
+// A laterComparison is the result of [CompareLater].
+type laterComparison struct {
+	list       []LaterResidual
+	unmodelled []error
+}
+
+// compareLater makes the comparison once: it takes most of the time of a report.
+var compareLater = sync.OnceValues(func() (laterComparison, error) {
+	list, unmodelled, err := estimateLater()
+	if err != nil {
+		return laterComparison{}, err
+	}
+	for i := range list {
+		x := &list[i]
+		us := x.Row.Warm() * 1e3
+		x.Time = Pair{float64(x.callTime(fitCall(list, ""))), us}
+		x.NewMachine = Pair{float64(x.callTime(fitCall(list, x.Machine))), us}
+	}
+	setLaterBounds(list)
+	return laterComparison{list, unmodelled}, nil
+})
+
+// estimateLater returns the engine's time of every row.
+func estimateLater() (list []LaterResidual, unmodelled []error, err error) {
 	rows, err := measured.LaterRows()
 	if err != nil {
 		return nil, nil, err
@@ -76,16 +104,6 @@ func CompareLater() (list []LaterResidual, unmodelled []error, err error) {
 		}
 		e := c.Estimate(laterChip(&m, r), host.Host{})
 		list = append(list, LaterResidual{Row: r, Machine: m.Name, Engine: e.Engine, load: c.Host})
-	}
-	for i := range list {
-		x := &list[i]
-		us := x.Row.Warm() * 1e3
-		x.Time = Pair{float64(x.callTime(fitCall(list, ""))), us}
-		x.NewMachine = Pair{float64(x.callTime(fitCall(list, x.Machine))), us}
-	}
-	for i := range list {
-		x := &list[i]
-		x.Low, x.High = laterBounds(list, x.Machine)
 	}
 	return list, unmodelled, nil
 }
@@ -174,11 +192,54 @@ func weightedMedian(list []weighted) float64 {
 	return 0
 }
 
-// laterBounds returns quantiles of published over estimated time of all machines but one.
-func laterBounds(list []LaterResidual, except string) (low, high float64) {
+// setLaterBounds sets the bounds of every row. Their width depends on the machine, the kind of work, the
+// length of the call and the software; norms have bounds from the norms of other machines.
+func setLaterBounds(list []LaterResidual) {
+	var rows []deviation
+	for i := range list {
+		x := &list[i]
+		d := deviation{
+			distance: distanceOf(x.ratio()),
+			features: []string{x.Machine, x.Row.Path, workKind(x.Row), lengthClass(x.NewMachine.Model / 1e3)},
+		}
+		for _, c := range x.listCuts() {
+			d.cuts = append(d.cuts, c.String())
+		}
+		if isNorm(x.Row) {
+			x.Low, x.High = laterBounds(list, func(o *LaterResidual) bool { return isNorm(o.Row) && o.Machine != x.Machine })
+			d.held, d.inside = true, x.Holds()
+		}
+		rows = append(rows, d)
+	}
+	s := fitSpread(rows)
+	for i := range list {
+		if !rows[i].held {
+			list[i].Low, list[i].High = s.bounds(rows[i].features...)
+		}
+	}
+}
+
+// listCuts returns the groups to which r belongs.
+func (r *LaterResidual) listCuts() []cut {
+	return []cut{{"all", "all"}, {"machine", r.Machine}, {"software", r.Row.Path}, {"kind", rowKind(r.Row)}, {"length", sizeClass(r.Row)}}
+}
+
+// LaterCoverage counts the rows of list inside their intervals by machine, software, kind of work and length.
+func LaterCoverage(list []LaterResidual) []Coverage {
+	count := make(map[cut]*Coverage)
+	for i := range list {
+		for _, c := range list[i].listCuts() {
+			countInCut(count, c, list[i].Holds())
+		}
+	}
+	return sortCoverage(count, "all", "machine", "software", "kind", "length")
+}
+
+// laterBounds returns quantiles of published over estimated time of the rows that keep selects.
+func laterBounds(list []LaterResidual, keep func(*LaterResidual) bool) (low, high float64) {
 	var ratios []float64
 	for i := range list {
-		if x := &list[i]; x.Machine != except {
+		if x := &list[i]; keep(x) {
 			ratios = append(ratios, x.ratio())
 		}
 	}
@@ -189,7 +250,7 @@ func laterBounds(list []LaterResidual, except string) (low, high float64) {
 type LaterSummary struct {
 	Machine string
 	Summary
-	Holds  Coverage // rows within intervals from other machines
+	Holds  Coverage // rows within their intervals
 	Within int      // rows with an error of at most 25 %
 }
 

@@ -60,8 +60,13 @@ func machineConstants(t *testing.T) string {
 		var n int
 		switch {
 		case m.Scaled:
-			low, high = laterBounds(list, m.Name)
+			low, high = laterBounds(list, func(x *LaterResidual) bool { return x.Machine != m.Name })
 			n = len(list) - counts[m.Name]
+			// Where the machine's own rows lie farther away, so does the next.
+			if counts[m.Name] >= leastRows {
+				l, h := laterBounds(list, func(x *LaterResidual) bool { return x.Machine == m.Name && !isNorm(x.Row) })
+				low, high, n = min(low, l), max(high, h), len(list)
+			}
 		case m.Chip.Name == "a14":
 			low, high, n = phone.Low, phone.High, phone.N
 		default:
@@ -106,7 +111,7 @@ func TestMachines(t *testing.T) {
 }
 
 // Machines after the M1: of the rows whose machine the fit had not seen, half are within 24 %, a third
-// of the 72 % of the best public cost model, and 75 to 88 % lie inside their intervals.
+// of the 72 % of the best public cost model. Their intervals hold four of five in every cut.
 func TestLaterMachines(t *testing.T) {
 	list, unmodelled, err := CompareLater()
 	if err != nil {
@@ -127,9 +132,10 @@ func TestLaterMachines(t *testing.T) {
 		t.Logf("%s: %v, bias %+.1f %%, %d of %d inside", s.Machine, s.Summary, 100*s.Bias, s.Holds.Holds, s.Holds.N)
 	}
 	all := summaries[len(summaries)-1]
-	if all.Median > 0.24 || all.Holds.Share() < 0.75 || all.Holds.Share() > 0.88 {
-		t.Errorf("median %.1f %%, %.0f %% inside; want at most 24 %% and 75 to 88 %%", 100*all.Median, 100*all.Holds.Share())
+	if all.Median > 0.24 {
+		t.Errorf("median %.1f %%; want at most 24 %%", 100*all.Median)
 	}
+	checkShares(t, "later machines", LaterCoverage(list))
 	// The clock ladder of the M2 Max is the cleanest row of all: one program in seven clock states.
 	for i := range list {
 		if x := &list[i]; x.Row.Clock > 0 && math.Abs(x.NewMachine.Error()) > 0.1 {

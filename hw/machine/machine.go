@@ -38,7 +38,8 @@ type Processor struct{ Rate, Bandwidth evidence.Constant }
 
 // A Spread has two factors of an estimated time, Low and High, between which the fraction
 // [hw.IntervalShare] of measurements lies. They come from the errors of that number of rows, each
-// estimated by a fit that had not seen its machine, its session or its network.
+// estimated by a fit that had not seen its machine, its session or its network. Those of later machines hold the share of
+// the calls on other machines and, if there are enough, also of the machine's own.
 type Spread struct {
 	Low, High float64
 	Rows      int
@@ -70,7 +71,7 @@ func (m *Machine) Note() string {
 	if !m.Scaled {
 		return ""
 	}
-	return fmt.Sprintf("programs of this generation are not modelled: times are those of an M1's program at the clock and the memory rate of the %s; of %d calls on other machines, %s lay %+.0f to %+.0f%% from that; energies are an M1's",
+	return fmt.Sprintf("programs of this generation are not modelled: times are those of an M1's program at the clock and the memory rate of the %s; of %d calls on later machines, %s lay %+.0f to %+.0f%% from that; energies are an M1's",
 		m.Title, m.Call.Rows, hw.IntervalWords, 100*(m.Call.Low-1), 100*(m.Call.High-1))
 }
 

@@ -205,17 +205,11 @@ func (f *figures) advice() figure {
 
 // page returns the paragraphs of the page on accuracy that quote figures.
 func (f *figures) page() []figure {
-	var unseen []string
-	for _, c := range f.coverage(bench.BySession) {
-		if c.N >= 5 && c.Share() < hw.IntervalShare-0.1 && !strings.HasPrefix(c.Name, "T") {
-			unseen = append(unseen, fmt.Sprintf("%d of %d of `%s`", c.Holds, c.N, c.Name))
-		}
-	}
-	t0 := f.left[bench.BySession]
+	t0, widths := f.left[bench.BySession], f.spreads.UnseenWidths()
 	list := []figure{{"docs/accuracy.md", "The 80% intervals", wrap(fmt.Sprintf(
-		"The %s intervals contain %s of the rows for unseen shapes and %s for unseen sessions. Of engine-dominated and mixed rows they contain %s and %s, and of engine-dominated ones alone (median error %s for unseen sessions) %s and %s. An interval's bounds and their widening are computed from other folds than its row's. For unseen sessions, they contain the fewest rows of these: %s. No other session shows what the memory or the software of these two does. The intervals that `run` and `model` print are for the engine's part of the time. Computed from other sessions, they contain %s of the rows whose time is mostly the engine's.",
+		"The %s intervals contain %s of the rows for unseen shapes and %s for unseen sessions; of engine-dominated and mixed rows %s and %s, and of engine-dominated ones alone (median error %s for unseen sessions) %s and %s. They contain 75 to 88%% in every cut of 20 rows or more, by session, machine, kind of work and length of the call, and smaller cuts hold numbers that chance explains (a binomial test, two-sided at 5%%). A test asserts both. It is a result of the fit of their widths, which depend on the session, the kind of work and the length; the errors are those of fits that had not seen the row. With widths fitted without the row's session, they contain %d of %d. Norms have an interval of their own, from the norms of all machines: their programs are not known, and of ten, three took more than twice as long as estimated and one took half. The intervals that `run` and `model` print are for the engine's part of the time. Computed from other sessions, they contain %s of the rows whose time is mostly the engine's.",
 		hw.IntervalPercent, f.held(bench.ByShape, "all"), f.held(bench.BySession, "all"), f.held(bench.ByShape, "T0+T1"), f.held(bench.BySession, "T0+T1"),
-		withBias(findGroup(t0.Tiers, "T0")), f.held(bench.ByShape, "T0"), f.held(bench.BySession, "T0"), strings.Join(unseen, " and "), f.heldEngine()), "")}}
+		withBias(findGroup(t0.Tiers, "T0")), f.held(bench.ByShape, "T0"), f.held(bench.BySession, "T0"), widths.Holds, widths.N, f.heldEngine()), "")}}
 	list = append(list, f.covered())
 	var holds []float64
 	for _, h := range host.Presets() {

@@ -16,8 +16,8 @@ type Document struct {
 	Baselines   map[string]jsonSummaries `json:"baselines"`
 	LeftOut     map[string]jsonSummaries `json:"left_out,omitempty"`         // fits without rows of the same shape
 	LeftSession map[string]jsonSummaries `json:"left_out_session,omitempty"` // fits without rows of the same session
-	// Coverage is keyed by what the fit left out, then by tier or session. The key "engine"
-	// is followed by the kind of descriptor.
+	// Coverage is keyed by what the fit left out, then by the name of a tier, session, machine, kind of work or
+	// length. The key "engine" is followed by the kind of descriptor.
 	Coverage map[string]map[string]jsonCoverage `json:"coverage"`
 	Work     []jsonWork                         `json:"work,omitempty"`
 }

@@ -78,7 +78,7 @@ func WriteMachines(w io.Writer, asJSON, rows bool) error {
 			x := &list[i]
 			us := x.NewMachine.Model / 1e3
 			t.Add(x.Row.ID, x.Machine, x.Row.Path, x.Row.Op, formatNumber(x.NewMachine.Reference/1e3), formatNumber(us), percent(x.NewMachine),
-				formatNumber(float64(x.Engine)/1e3), formatBound(us*x.Low)+"-"+formatBound(us*x.High))
+				formatNumber(float64(x.Engine)/1e3), formatNumber(us*x.Low)+"-"+formatNumber(us*x.High))
 		}
 		p.WideTable(t, 0)
 		p.Printf("")
@@ -92,6 +92,13 @@ func WriteMachines(w io.Writer, asJSON, rows bool) error {
 	}
 	p.Table(t, 0)
 	if rows {
+		p.Printf("")
+		p.Printf("calls inside their interval")
+		t := terminal.NewTable(terminal.Word("", 0), terminal.Word("", 0), terminal.Number("", 0), terminal.Number("", 0))
+		for _, c := range bench.LaterCoverage(list) {
+			t.Add(c.Property, c.Name, fmt.Sprintf("%d of %d", c.Holds, c.N), fmt.Sprintf("%.0f%%", 100*c.Share()))
+		}
+		p.Table(t, 0)
 		p.Printf("")
 		p.Printf("not modelled")
 		for _, err := range unmodelled {

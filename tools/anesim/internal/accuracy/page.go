@@ -88,12 +88,12 @@ func (r *Report) newFacts(doc *Document) (list []view.Fact) {
 	return list
 }
 
-// newNamedTable converts t to a table whose first column has names and whose other columns have
-// numbers.
+// newNamedTable converts t to a table whose columns without a title have names, and whose other columns
+// have numbers.
 func newNamedTable(t pageTable) view.NamedTable {
 	n := view.NamedTable{Title: t.Title}
-	for i, h := range t.Head {
-		n.Columns = append(n.Columns, view.Column{Title: h, Number: i > 0})
+	for _, h := range t.Head {
+		n.Columns = append(n.Columns, view.Column{Title: h, Number: h != ""})
 	}
 	for _, row := range t.Rows {
 		cells := make([]view.Cell, len(row))
@@ -152,9 +152,9 @@ func (r *Report) newRowTable(doc *Document) (t view.Table) {
 // prediction intervals.
 func (r *Report) newCoverageTables() (list []pageTable) {
 	for _, c := range r.listCoverages() {
-		t := pageTable{"Measurements inside their interval" + c.what, []string{"", "n", "held", "share"}, nil}
+		t := pageTable{"Measurements inside their interval" + c.what, []string{"", "", "n", "held", "share"}, nil}
 		for _, x := range c.rows {
-			t.Rows = append(t.Rows, []string{x.Name, fmt.Sprint(x.N), fmt.Sprint(x.Holds), fmt.Sprintf("%.0f%%", 100*x.Share())})
+			t.Rows = append(t.Rows, []string{x.Property, x.Name, fmt.Sprint(x.N), fmt.Sprint(x.Holds), fmt.Sprintf("%.0f%%", 100*x.Share())})
 		}
 		list = append(list, t)
 	}

@@ -115,9 +115,15 @@ func (r *Report) Write(w io.Writer, rows bool) error {
 	}
 	for _, c := range r.listCoverages() {
 		fmt.Fprintf(w, "\nmeasurements inside their interval%s\n", c.what)
-		t := terminal.NewTable(terminal.Word("", 0), terminal.Number("", 0), terminal.Number("", 0))
+		t := terminal.NewTable(terminal.Word("", 0), terminal.Word("", 0), terminal.Number("", 0), terminal.Number("", 0))
+		property := ""
 		for _, x := range c.rows {
-			t.Add(x.Name, fmt.Sprintf("%d of %d", x.Holds, x.N), fmt.Sprintf("%.0f%%", 100*x.Share()))
+			first := x.Property
+			if first == property {
+				first = ""
+			}
+			property = x.Property
+			t.Add(first, x.Name, fmt.Sprintf("%d of %d", x.Holds, x.N), fmt.Sprintf("%.0f%%", 100*x.Share()))
 		}
 		if err := t.Print(w, 0); err != nil {
 			return err
@@ -272,8 +278,8 @@ func findGroup(list []bench.Group, name string) bench.Summary {
 	return bench.Summary{}
 }
 
-// A coverage says how many measurements lie in their intervals under one protocol. Its rows are
-// tiers, followed by sessions.
+// A coverage says how many measurements lie in their intervals under one protocol, by tier, session,
+// machine, kind of work and length of the call.
 type coverage struct {
 	key  string // in JSON
 	what string // end of the title, such as ", the row's shape left out"
@@ -284,8 +290,7 @@ type coverage struct {
 // coverage for rows from a file.
 func (r *Report) listCoverages() (list []coverage) {
 	add := func(a *bench.Accuracy, by bench.Protocol, what string) {
-		tiers, sessions := r.spreads.Coverage(a, by)
-		if rows := slices.Concat(tiers, sessions); len(rows) > 0 {
+		if rows := r.spreads.Coverage(a, by); len(rows) > 0 {
 			list = append(list, coverage{by.String(), what, rows})
 		}
 	}
