@@ -86,6 +86,27 @@ func (l *Layer) ValidateExtents() error {
 	return nil
 }
 
+// FoldedRows returns into how many rows each row of a softmax or a layer norm over rows is divided if
+// it has more than [MaxExtent] columns, the fewest within the engine's limits. Each of them begins at
+// a multiple of 64 bytes in memory. FoldedRows returns 1 if the columns are not too many or if there
+// is no such number.
+func (l *Layer) FoldedRows() int {
+	const unit = 64 / ElementBytes
+	if l.In.W <= MaxExtent || l.Axes&AxisW == 0 || l.Axes == AxisC|AxisW {
+		return 1
+	}
+	channels, height := l.In.C, l.In.H
+	if l.Axes == AxisW { // each row is a channel
+		channels, height = channels*height, 1
+	}
+	for rows := 2; channels <= MaxChannels && rows*height <= MaxExtent && rows*unit <= l.In.W; rows++ {
+		if l.In.W%(rows*unit) == 0 && l.In.W/rows <= MaxExtent {
+			return rows
+		}
+	}
+	return 1
+}
+
 // canDivideRows reports whether several tasks can compute the layer if it has too many rows or
 // columns for one.
 func (l *Layer) canDivideRows() bool {
@@ -97,7 +118,7 @@ func (l *Layer) canDivideRows() bool {
 	case ReduceSum, ReduceMean, ReduceMax, ReduceMin, Softmax:
 		return true
 	case LayerNorm: // needs all values that share a mean in one task
-		return (l.Axes&AxisH == 0 || l.In.H <= MaxExtent) && (l.Axes&AxisW == 0 || l.In.W <= MaxExtent)
+		return (l.Axes&AxisH == 0 || l.In.H <= MaxExtent) && (l.Axes&AxisW == 0 || l.In.W <= MaxExtent || l.FoldedRows() > 1)
 	case LogicalNot:
 		return false
 	}

@@ -75,6 +75,8 @@ func lowerHalvesOf(l *layer.Layer) func(o *Output, j job) error {
 		return lowerReductionInSteps
 	case l.In.Elements() < 2*leastPart:
 		return nil
+	case (l.Op == layer.Softmax || l.Op == layer.LayerNorm) && l.FoldedRows() > 1:
+		return lowerFoldedRows
 	case l.Op >= layer.ReduceSum && l.Op <= layer.ReduceMin:
 		return lowerReductionOfHalves
 	case l.Op == layer.Softmax:
@@ -135,6 +137,24 @@ func lowerReductionOfHalves(o *Output, j job) error {
 	return lowerSublayers(o, l, append(list, sublayer{
 		layer.Binary(op, l.Out(), l.Out()), &layer.Weights{}, ports{"x": results[0], "z": results[1], "y": y},
 	})...)
+}
+
+// lowerFoldedRows appends the tasks of a softmax or a layer norm whose rows are too wide for a task.
+// Each row becomes several rows of a channel, which tasks read and keep in L2 as a whole.
+func lowerFoldedRows(o *Output, j job) error {
+	l := *j.layer
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
+	rows := l.FoldedRows()
+	if l.Axes == layer.AxisW {
+		l.In.C, l.In.H, l.Axes = l.In.C*l.In.H, 1, layer.AxisH|layer.AxisW
+	}
+	l.In.H, l.In.W = l.In.H*rows, l.In.W/rows
+	fold := func(m place.Memory) place.Memory {
+		at := place.Surface(m.Bar, l.In)
+		at.Base = m.Base
+		return at
+	}
+	return lowerSublayers(o, j.layer, sublayer{l, j.weights, ports{"x": fold(x), "y": fold(y)}})
 }
 
 // leastPart is the number of elements of the smallest part that lowerInParts makes. It bounds the

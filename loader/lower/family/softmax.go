@@ -17,13 +17,14 @@ import (
 //	   one channel    difference, 2^d, 1/sum, product
 //	over H            the same with C and H transposed; the product reads them as they are
 //	over W, one row   max (planar), difference, 2^d (MAC), 1/sum (planar), product
+//	over H and W      the same (inferred from layer norms)
 //	over W            a copy before them; rows are groups, or of one channel channels
 func lowerSoftmax(o *Output, j job) error {
 	l := j.layer
 	if len(j.weights.Table) != coeff.TableBytes || len(j.weights.Reciprocal) != coeff.TableBytes {
 		return l.Errorf("tables of 2^x and 1/x have %d and %d bytes; want %d each", len(j.weights.Table), len(j.weights.Reciprocal), coeff.TableBytes)
 	}
-	if l.Axes&(l.Axes-1) != 0 {
+	if l.Axes&(l.Axes-1) != 0 && l.Axes != layer.AxisH|layer.AxisW {
 		return lowerSoftmaxAxes(o, j)
 	}
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
@@ -42,8 +43,12 @@ func lowerSoftmax(o *Output, j job) error {
 		each = func(in, out place.View) error {
 			return lowerSoftmaxChannels(o, j, in.SwapChannelsAndRows(), out, out.S)
 		}
+	case layer.AxisH | layer.AxisW:
+		return forEachElement(o, in, out, func(in, out place.View) error {
+			return splitTensorToFit(o, l, in, out, func(in, out place.View) error { return lowerSoftmaxWithinChannels(o, j, in, out) })
+		})
 	case layer.AxisW:
-		each = func(in, out place.View) error { return lowerSoftmaxOneRow(o, j, in, out) }
+		each = func(in, out place.View) error { return lowerSoftmaxWithinChannels(o, j, in, out) }
 		if l.In.H > 1 {
 			each = func(in, out place.View) error { return lowerSoftmaxRows(o, j, in, out) }
 		}
@@ -84,8 +89,7 @@ func splitRowsToFit(o *Output, l *layer.Layer, in, out place.View, f func(in, ou
 	if overH {
 		// Rows cannot be split, because softmax is over all rows of a column.
 		return splitTensorToFit(o, l, in, out, func(in, out place.View) error {
-			if err := layer.CheckLimit("size in bytes of the tiles in L2", softmaxBytes(in.SwapChannelsAndRows().S), l.LargestTile(),
-				"split the other axes until they have at most %d bytes"); err != nil {
+			if err := checkSoftmaxFits(l, softmaxBytes(in.SwapChannelsAndRows().S)); err != nil {
 				return err
 			}
 			return f(in, out)
@@ -119,6 +123,13 @@ func splitRowsToFit(o *Output, l *layer.Layer, in, out place.View, f func(in, ou
 func softmaxBytes(s regs.Shape) int {
 	row := place.Packed(s).Row + 0x100
 	return (3*row + s.Width*place.UnitBytes*2) * s.Height
+}
+
+// checkSoftmaxFits returns a *layer.LimitError if the tiles of a softmax, which need the given number
+// of bytes, do not fit in L2.
+func checkSoftmaxFits(l *layer.Layer, bytes int) error {
+	return layer.CheckLimit("size in bytes of the tiles in L2", bytes, l.LargestTile(),
+		"split the other axes until they have at most %d bytes")
 }
 
 // softmaxRowsBytes returns how many bytes of L2 the tiles of lowerSoftmaxRows occupy: up to three
@@ -289,17 +300,21 @@ func lowerSoftmaxOneChannel(o *Output, j job, in, out place.View) error {
 	return nil
 }
 
-// lowerSoftmaxOneRow appends the tasks of a softmax over the columns of in, whose channels have one
-// row each. The maxima of several channels are stored as one row.
-func lowerSoftmaxOneRow(o *Output, j job, in, out place.View) error {
+// lowerSoftmaxWithinChannels appends the tasks of a softmax over the rows and columns of each channel
+// of in. The maxima of several channels are stored as one row.
+func lowerSoftmaxWithinChannels(o *Output, j job, in, out place.View) error {
 	s := in.S
 	many := s.Channels > 1
 	single := place.Packed(regs.Shape{Channels: 1, Width: s.Channels})
-	exps := place.Packed(s).Rebase(single.Row)
-	end := exps.Base + exps.Row
+	exps := place.Packed(s)
+	if s.Height > 1 {
+		exps = exps.Skew(place.PlanarFetch)
+	}
+	exps = exps.Rebase(single.Row)
+	end := exps.Base + exps.Row*s.Height
 	// The channels of one pixel become a row for the table (seen in 3 of 3 programs, from their
 	// constants and scratch).
-	pixel := many && s.Width == 1
+	pixel := many && s.Width == 1 && s.Height == 1
 	diffs, free := exps, end
 	if pixel {
 		diffs = place.Packed(regs.Shape{Channels: 1, Width: s.Channels}).Rebase(end)
@@ -307,11 +322,14 @@ func lowerSoftmaxOneRow(o *Output, j job, in, out place.View) error {
 	}
 	top := task.Planar{Form: regs.FormReduction, In: s, Op: task.Largest, Transposed: many, Next: true}.Task()
 	source := top.KeptTile().Rebase(free)
+	if err := checkSoftmaxFits(j.layer, source.Base+source.Row*s.Height); err != nil {
+		return err
+	}
 	x := top.LoadSource1(in.M, source, true)
 	largest := top.KeepResult(single)
 	o.addTask(top)
 
-	row := task.SourceView{Repeat: task.W.If(s.Width > 1), Transposed: many}
+	row := task.SourceView{Repeat: task.W.If(s.Width > 1) | task.H.If(s.Height > 1), Transposed: many}
 	difference := newDifferenceTask(s, row, true)
 	difference.Transposed = pixel
 	sub := difference.Task()

@@ -204,6 +204,13 @@ func applyLayerNorm(n *Chooser, x Operand, first int, epsilon float32) (Operand,
 	}
 	l := layer.Reduction(layer.LayerNorm, s, set)
 	l.Epsilon = epsilon
+	if s.W > layer.MaxExtent && l.FoldedRows() == 1 { // no task has all values that share a mean
+		axes := make([]bool, len(dims))
+		for i := first; i < len(dims); i++ {
+			axes[i] = true
+		}
+		return normalizeInSteps(n, x, axes, epsilon)
+	}
 	y, err := n.addLayer(l, layer.Weights{}, nil, x)
 	return y.As(dims...), err
 }
