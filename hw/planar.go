@@ -1,7 +1,9 @@
 package hw
 
 import (
+	"errors"
 	"fmt"
+	"math"
 
 	"anesim/hw/evidence"
 	"anesim/hw/planar"
@@ -25,13 +27,9 @@ type planarTask struct {
 // fault.
 func (p *planarTask) readOperation(g *regs.Groups, o *regs.Operands) (*evidence.Limit, *Fault) {
 	p.form = g.Common.Cfg.PlanarForm()
-	var err error
-	p.cfg, err = planar.FromWords(planar.Form(p.form), planar.Words{
-		Cfg: regs.Raw(g.PE.Cfg), BiasScale: regs.Raw(g.PE.BiasScale),
-		PreScale: regs.Raw(g.PE.PreScale), FinalScale: regs.Raw(g.PE.FinalScale),
-	}, g.L2.Cfg.InputReLU2())
-	if err != nil {
-		return newUnspecifiedLimit("%v", err), nil
+	var limit *evidence.Limit
+	if p.cfg, limit = readPlanarConfig(g); limit != nil {
+		return limit, nil
 	}
 	in, out := g.InShape(), g.OutShape()
 	switch {
@@ -56,6 +54,33 @@ func (p *planarTask) readOperation(g *regs.Groups, o *regs.Operands) (*evidence.
 		return newUnspecifiedLimit("planar task has input depth %d and output depth %d; want equal depths", in.Planes(), out.Planes()), nil
 	}
 	return nil, nil
+}
+
+// readPlanarConfig returns what a planar task with registers g does with its elements. If no program
+// shows the meaning of a value, it returns an [evidence.Limit] that names the register.
+func readPlanarConfig(g *regs.Groups) (planar.Config, *evidence.Limit) {
+	form, p := g.Common.Cfg.PlanarForm(), &g.PE
+	if u := p.Cfg.Unnamed(); !u.IsZero() {
+		return planar.Config{}, newUnspecifiedLimit("planar: PE.Cfg %v: unknown bits %v", p.Cfg, u)
+	}
+	c, err := planar.FromFields(planar.Form(form), planar.Fields{
+		Op: planar.Op(p.Cfg.OpMode()), Maximum: p.Cfg.Maximum(), ReLU: p.Cfg.ReluEn(),
+		Absolute: p.Cfg.Absolute(), Reciprocal: p.Cfg.Reciprocal(), Rsqrt: p.Cfg.Rsqrt(),
+		Negate1: p.Cfg.FirstSrc(), Second: p.Cfg.SecSrc(), ReLU2: g.L2.Cfg.InputReLU2(),
+		Bias: halfFromBits(p.BiasScale.Bias()), Scale: halfFromBits(p.BiasScale.Scale()),
+		Epsilon: halfFromBits(p.PreScale.PreScale()), PreScale: halfFromBits(p.PreScale.Scale()),
+		FinalScale: math.Float32frombits(p.FinalScale.FinalScale()),
+	})
+	var unknown *planar.FieldError
+	switch {
+	case err == nil:
+		return c, nil
+	case errors.As(err, &unknown) && unknown.Register == "PE.Cfg":
+		return c, newUnspecifiedLimit("planar: PE.Cfg %v: %s", p.Cfg, unknown.What)
+	case unknown != nil:
+		return c, newUnspecifiedLimit("planar: %s %#x: %s", unknown.Register, uint32(form), unknown.What)
+	}
+	return c, newUnspecifiedLimit("%v", err)
 }
 
 // computeRows computes rows first to last-1 of one part of the task. A reduction always computes

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"anesim/hw/planar"
 	"anesim/hw/regs"
 )
 
@@ -255,4 +256,81 @@ func TestConvolutionByHand(t *testing.T) {
 	got := load(t, m, resultAt, 2, 2)
 	inf := half(0x7c00).Float32()
 	wantResult(t, "convolution", matrix{{19, inf}, {32, inf}}, got)
+}
+
+// The words of the planar engine in real programs mean what the programs compute.
+func TestPlanarWordsOfPrograms(t *testing.T) {
+	n := planar.Neutral
+	bias := n(planar.Add)
+	bias.Bias = 0x3800
+	mean := n(planar.Add)
+	mean.FinalScale = 1. / 64
+	spread := n(planar.SumSquare)
+	spread.Negate1, spread.Epsilon, spread.Post, spread.FinalScale = true, 0x00a8, planar.PostRsqrt, 1./128
+	largest, inverse, absolute, rectified, subtract := n(planar.Add), n(planar.Add), n(planar.Add), n(planar.Add), n(planar.Add)
+	largest.Kind, inverse.Post, absolute.Post, rectified.ReLU = planar.ReduceMax, planar.PostReciprocal, planar.PostAbs, true
+	subtract.Negate2 = true
+	exponent := subtract
+	exponent.Scale = 0x3dc5
+	for _, c := range []struct {
+		program string
+		form    regs.PlanarForm
+		words   [4]uint32 // Cfg, BiasScale, PreScale, FinalScale
+		want    planar.Config
+	}{
+		{"binary_add", regs.FormTwoSources, [4]uint32{0x80000, 0x3c000000, 0x3c000000, 0x3f800000}, n(planar.Add)},
+		{"binary_mul", regs.FormTwoSources, [4]uint32{0x80004, 0x3c000000, 0x3c000000, 0x3f800000}, n(planar.Mul)},
+		{"binary_maximum", regs.FormTwoSources, [4]uint32{0x80008, 0x3c000000, 0x3c000000, 0x3f800000}, n(planar.Max)},
+		{"minimum", regs.FormTwoSources, [4]uint32{0x8000c, 0x3c000000, 0x3c000000, 0x3f800000}, n(planar.Min)},
+		{"binary_sub", regs.FormTwoSources, [4]uint32{0xc0000, 0x3c000000, 0x3c000000, 0x3f800000}, subtract},
+		{"env_bcast_add scalar", regs.FormConstant, [4]uint32{0, 0x3c003800, 0x3c000000, 0x3f800000}, bias},
+		{"env_bcast_mul blob, 2nd task", regs.FormBiasScale, [4]uint32{0x80000, 0x3c000000, 0x3c000000, 0x3f800000}, n(planar.Add)},
+		{"reduce_mean_axes_2_3", regs.FormReduction, [4]uint32{0, 0x3c000000, 0x3c000000, 0x3c800000}, mean},
+		{"reduce_sum_axes_1, 2nd task", regs.FormReduction, [4]uint32{0, 0x3c000000, 0x3c000000, 0x3f800000}, n(planar.Add)},
+		{"norm_layer_norm 128, 2nd task", regs.FormTwoReduced, [4]uint32{0x92010, 0x3c000000, 0x3c0000a8, 0x3c000000}, spread},
+		{"norm_layer_norm, 3rd task", regs.FormBiasScale, [4]uint32{0xc0000, 0x3c000000, 0x3c000000, 0x3f800000}, subtract},
+		{"reduce_max_axes_2_3", regs.FormReduction, [4]uint32{2, 0x3c000000, 0x3c000000, 0x3f800000}, largest},
+		{"norm_softmax_a3, 4th task", regs.FormReduction, [4]uint32{0x1000, 0x3c000000, 0x3c000000, 0x3f800000}, inverse},
+		{"unary_abs_c64", regs.FormConstant, [4]uint32{0x40, 0x3c000000, 0x3c000000, 0x3f800000}, absolute},
+		{"chain_add_relu_c512", regs.FormTwoSources, [4]uint32{0x80020, 0x3c000000, 0x3c000000, 0x3f800000}, rectified},
+		{"norm_softmax, 2nd task", regs.FormTwoSources, [4]uint32{0xc0000, 0x3dc50000, 0x3c000000, 0x3f800000}, exponent},
+	} {
+		g := newPlanarGroups(c.form, c.words)
+		if got, l := readPlanarConfig(g); l != nil || got != c.want {
+			t.Errorf("%s: %+v, %v, want %+v", c.program, got, l, c.want)
+		}
+	}
+	add := [4]uint32{0x80000, 0x3c000000, 0x3c000000, 0x3f800000}
+	g := newPlanarGroups(regs.FormTwoSources, add)
+	g.L2.Cfg = g.L2.Cfg.WithInputReLU2(true)
+	if got, _ := readPlanarConfig(g); !got.Relu2 {
+		t.Error("env_chain_residual_relu: the ReLU of source 2 is lost")
+	}
+	if got, l := readPlanarConfig(newPlanarGroups(regs.FormReduction, [4]uint32{8, 0x3c000000, 0x3c000000, 0x3f800000})); l != nil || got.Kind != planar.ReduceMax || got.Op != planar.Add {
+		t.Error(got, l)
+	}
+	for _, c := range []struct {
+		form regs.PlanarForm
+		cfg  uint32
+		want string
+	}{
+		{regs.FormTwoSources, 0x84000, "planar: PE.Cfg 0x84000: unknown bits 0x4000"},
+		{regs.FormTwoSources, 0x80014, "planar: PE.Cfg 0x80014: unknown OpMode; want 0 to 4"},
+		{7, 0x80000, "planar: Common.Cfg.PlanarForm 0x7: unknown planar form"},
+	} {
+		if _, l := readPlanarConfig(newPlanarGroups(c.form, [4]uint32{c.cfg, 0x3c000000, 0x3c000000, 0x3f800000})); l == nil || l.What != c.want {
+			t.Errorf("form %d, Cfg %#x: %v, want %s", c.form, c.cfg, l, c.want)
+		}
+	}
+}
+
+// newPlanarGroups returns the registers of a planar task with the four words of the planar engine.
+func newPlanarGroups(form regs.PlanarForm, words [4]uint32) *regs.Groups {
+	g := new(regs.Groups)
+	g.Common.Cfg = g.Common.Cfg.WithPlanarForm(form)
+	g.PE = regs.PE{
+		Cfg: regs.FromRaw[regs.PECfg](words[0]), BiasScale: regs.FromRaw[regs.BiasScale](words[1]),
+		PreScale: regs.FromRaw[regs.PreScale](words[2]), FinalScale: regs.FromRaw[regs.FinalScale](words[3]),
+	}
+	return g
 }

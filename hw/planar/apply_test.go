@@ -367,8 +367,8 @@ func FuzzApply(f *testing.F) {
 	f.Add(uint32(0), uint32(0x3c000000), uint32(0x3c000000), uint32(0x3f800000), uint16(0x7e00), uint16(0x8000))
 	f.Fuzz(func(t *testing.T, cfg, bs, pre, final uint32, a, b uint16) {
 		c := Config{Op: Op(cfg & 7), Negate1: cfg&8 != 0, Negate2: cfg&16 != 0, Relu2: cfg&32 != 0, ReLU: cfg&64 != 0, Post: Post(cfg >> 7 & 3)}
-		c.Bias, c.Scale = splitHalves(bs)
-		c.Epsilon, c.PreScale = splitHalves(pre)
+		c.Bias, c.Scale = float16.Float16(bs), float16.Float16(bs>>16)
+		c.Epsilon, c.PreScale = float16.Float16(pre), float16.Float16(pre>>16)
 		c.FinalScale = math.Float32frombits(final)
 		x, y := float16.Float16(a), float16.Float16(b)
 		src, dst := []float16.Float16{x, y, x}, make([]float16.Float16, 3)

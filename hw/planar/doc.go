@@ -12,8 +12,8 @@
 //	          ReLU   add mul max min
 //	         (src 2) (a+b)^2
 //
-// A task is a [Config]: the four PE words as values. [FromWords] parses the words and documents the
-// meaning of each bit, with the program that shows it. The elementwise methods such as
+// A task is a [Config]. [FromFields] makes one of the fields of the engine's registers, [Fields],
+// which document the meaning of each, with the program that shows it. The elementwise methods such as
 // [Config.Apply] take flat slices. Reductions and broadcasting take a [Source] with its [Shape].
 // The device runs chains of such tasks, for example for a layer norm or a softmax, and rounds each
 // task's result to fp16 as the L2 stores it.

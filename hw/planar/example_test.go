@@ -29,14 +29,15 @@ func ExampleConfig_Apply() {
 	// add 5
 }
 
-// The words of the compiler's subtraction.
-func ExampleFromWords() {
-	c, err := planar.FromWords(planar.FormTwo, planar.Words{
-		Cfg:        0x000c0000,
-		BiasScale:  0x3c000000,
-		PreScale:   0x3c000000,
-		FinalScale: 0x3f800000,
-	}, false)
+// The fields of the compiler's subtraction.
+func ExampleFromFields() {
+	c, err := planar.FromFields(planar.FormTwo, planar.Fields{
+		Op:         planar.Add,
+		Second:     3, // negated
+		Scale:      0x3c00,
+		PreScale:   0x3c00,
+		FinalScale: 1,
+	})
 	fmt.Println(c.Op, c.Negate2, c.Scale, c.FinalScale, err)
 	// Output: add true 1 1 <nil>
 }

@@ -8,13 +8,14 @@ import (
 	"github.com/x448/float16"
 )
 
-// The three tasks of a layer norm, by the words of norm_layer_norm_ax3_1x1x1x64: mean,
+// The three tasks of a layer norm, by the fields of norm_layer_norm_ax3_1x1x1x64: mean,
 // reciprocal root of the spread, difference times it.
 func TestLayerNormOfThreeTasks(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 10))
 	x := randomTile(r, Shape{1, 1, 64})
-	task := func(f Form, w Words) *Config {
-		c, err := FromWords(f, w, false)
+	task := func(form Form, f Fields) *Config {
+		f.Scale, f.PreScale = one, one
+		c, err := FromFields(form, f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -23,9 +24,9 @@ func TestLayerNormOfThreeTasks(t *testing.T) {
 	single := Shape{1, 1, 1}
 	m, s, got := Source{make([]float16.Float16, 1), single}, Source{make([]float16.Float16, 1), single}, make([]float16.Float16, 64)
 	for _, err := range []error{
-		task(FormReduce, Words{0, 0x3c000000, 0x3c000000, 0x3c800000}).Reduce(m.Data, AxisW, x),
-		task(FormReduceTwo, Words{0x92010, 0x3c000000, 0x3c0000a8, 0x3c800000}).ReduceTwo(s.Data, AxisW, m, x),
-		task(FormChannel, Words{0xc0000, 0x3c000000, 0x3c000000, 0x3f800000}).ApplyChannel(got, x, m, s),
+		task(FormReduce, Fields{FinalScale: 1. / 64}).Reduce(m.Data, AxisW, x),
+		task(FormReduceTwo, Fields{Op: SumSquare, Rsqrt: true, Negate1: true, Second: secondAsItIs, Epsilon: 0x00a8, FinalScale: 1. / 64}).ReduceTwo(s.Data, AxisW, m, x),
+		task(FormChannel, Fields{Second: secondNegated, FinalScale: 1}).ApplyChannel(got, x, m, s),
 	} {
 		if err != nil {
 			t.Fatal(err)
