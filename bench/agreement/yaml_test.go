@@ -29,7 +29,7 @@ var yamlValues = map[string][]string{
 	"pad": {"", "same", "same", "valid", "1", "1,0,2,1"}, "dilation": {"", "", "", "2"},
 	"bias": {"", "true"}, "act": {"", "", "relu", "sigmoid", "gelu", "tanh"},
 	"rhs": {"", "constant", "runtime"}, "tx": {"", "", "true"}, "ty": {"", "", "", "true"},
-	"release": {"", "", "2023"}, "first": {"", "", "output"}, "second": {"", "", "runtime", "constant", "scalar"},
+	"release": {"", "", "2023", "2026"}, "first": {"", "", "output"}, "second": {"", "", "runtime", "constant", "scalar"},
 	"value": {"", "0.5", "2"}, "eps": {"", "0.001"}, "alpha": {"", "0.2"}, "low": {"", "-0.5"}, "high": {"", "0.5"},
 	"kind": {"", "max", "avg"}, "axis": {"", "c", "h", "w"}, "axes": {"", "c", "hw", "w"},
 	"reps": {"1x2x1x1", "1x1x1x2"}, "size": {"1", "2", "3"}, "start": {"", "1"}, "fill": {"", "edge", "zero"},

@@ -24,7 +24,8 @@ const (
 // decompiled code.
 type Fields struct {
 	// Op is PE.Cfg.OpMode: add, multiply, maximum, minimum (binary_*, bytes), or the square of the
-	// sum (layer norm 2nd task).
+	// sum (layer norm 2nd task) or of the only source (gpt2_norm_ffn768_3072, task 13, between h and
+	// the product h^2 * h).
 	Op Op
 
 	// Maximum takes the maximum of the terms: every planar max reduction and the first task of a
@@ -162,7 +163,7 @@ func checkForm(form Form, f *Fields) error {
 	default:
 		return &FieldError{"Common.Cfg.PlanarForm", "unknown planar form"}
 	}
-	if (form == FormOne || form == FormChannel) && f.Op != Add {
+	if (form == FormOne && f.Op != SumSquare || form == FormChannel) && f.Op != Add {
 		return &FieldError{"PE.Cfg", fmt.Sprintf("invalid OpMode; want 0 in planar form %d", uint32(form))}
 	}
 	return nil

@@ -200,6 +200,9 @@ func (l *Layer) validateSecondOperand() error {
 	if l.Bias && (l.Op != Mul || l.Second != Constant) {
 		return l.Errorf("found a bias; only a convolution, a matmul and a mul with one constant per channel can have one")
 	}
+	if l.Op == Pow && l.Second != Runtime && l.Second != Scalar {
+		return l.Errorf("exponent is neither an input nor a number; want one of both")
+	}
 	if l.Second == Constant {
 		return CheckLimit("channels with one constant each", l.In.C, MaxExtent, "split the channels into parts of at most %d")
 	}

@@ -51,7 +51,7 @@ func (p *program) setWaitBits(i int, other *task.Task, starts bool, waited *int)
 		}
 		from := p.index[operand.Owner]
 		if operand.Owner.Planar() == t.Planar() {
-			ownResult = ownResult || operand.Result && from == i-1 && !(linked && j == 0)
+			ownResult = ownResult || operand.Result && p.isPreviousResult(from, i) && !(linked && j == 0)
 			continue
 		}
 		last = max(last, from)
@@ -62,12 +62,19 @@ func (p *program) setWaitBits(i int, other *task.Task, starts bool, waited *int)
 		source = source || !operand.Result
 	}
 	*waited = last
+	if linked && t.Pixels && t.Planar() && p.tasks[i-1].Planar() {
+		linked, ownResult = false, true // each planar task waits for the one before (seen in 1 of 1 tasks)
+	}
+	if t.Pixels && task.SharesSecondPatch(p.tasks, i) {
+		l.SourceCfg = l.SourceCfg.WithSrc2Waits(secondLinked)
+		ownResult = false
+	}
 	if linked {
 		mode := uint32(linkedEngine)
 		if p.tasks[i-1].Planar() {
 			mode = linkedPlanar
 		} else if t.Planar() {
-			ownResult = ownResult || p.overlapsPlanarResult(t.First)
+			ownResult = ownResult || !t.Pixels && p.overlapsPlanarResult(t.First) // the MAC engines have waited for it (2 of 2 tasks)
 		}
 		l.SourceCfg = l.SourceCfg.WithDep_or_BfrMode(mode)
 	}
@@ -75,6 +82,19 @@ func (p *program) setWaitBits(i int, other *task.Task, starts bool, waited *int)
 		l.SourceCfg = l.SourceCfg.WithAConvSrc(source).WithAConvRslt(result).WithAPlnrRslt(ownResult)
 	} else {
 		l.SourceCfg = l.SourceCfg.WithAPlnrSrc(source).WithAPlnrRslt(result).WithAConvRslt(ownResult)
+	}
+}
+
+// isPreviousResult reports whether task i, on the same engine as task from, waits for its result: if it
+// is the task before, or in a pixel chain if it is the last one of this engine (seen in 3 of 3 tasks).
+func (p *program) isPreviousResult(from, i int) bool {
+	switch t := p.tasks[i]; {
+	case !t.Pixels:
+		return from == i-1
+	case t.Planar():
+		return p.lastPlanar == p.tasks[from]
+	default:
+		return p.lastEngine == p.tasks[from]
 	}
 }
 
@@ -109,6 +129,10 @@ const (
 	linkedEngine = 1 // the MAC engines
 	linkedPlanar = 2 // the planar engine
 )
+
+// secondLinked is the value of Src2Waits in L2.SourceCfg of a task whose second source the planar
+// engine produces tile by tile (seen in 1 of 1 tasks).
+const secondLinked = 1
 
 // recordPlanarResult adds the result of t to p.planarResults if t is a planar task and leaves its
 // result in L2.

@@ -66,5 +66,8 @@ func (p *program) setControlWord(i int, starts []bool) {
 	// and is not read tile by tile by the MAC engines (seen in 12 of 12 tasks).
 	linked := task.IsLinked(p.tasks, i+1) && !p.tasks[i+1].Planar()
 	w = w.WithDisallowAbort(t.Planar() && !t.g.DestinationOn() && !t.DescribesResult && !linked)
+	if t.Pixels { // in pixel chains it is set for all but the last of a run of planar tasks (seen in 50 of 50 tasks)
+		w = w.WithDisallowAbort(t.g.NE.KernelCfg.NextPlanar())
+	}
 	t.h.Control = w
 }

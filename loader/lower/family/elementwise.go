@@ -1,10 +1,6 @@
 package family
 
 import (
-	"math"
-
-	"github.com/x448/float16"
-
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/layer"
@@ -13,19 +9,6 @@ import (
 	"anesim/loader/lower/place"
 	"anesim/loader/lower/task"
 )
-
-// AddendBeforeFactor returns q = a/f, the addend for which (x + q) * f equals x*f + a apart from
-// rounding. It returns 0 and true if a is 0. It returns false if q is outside the range of normal
-// fp16 values.
-func AddendBeforeFactor(a, f float16.Float16) (float16.Float16, bool) {
-	const least, most = 0x1p-14, 65504
-	if a&^SignBit == 0 {
-		return 0, true
-	}
-	q := a.Float32() / f.Float32() // NaN if both are zero, which fails the comparisons
-	size := math.Abs(float64(q))
-	return float16.Fromfloat32(q), size >= least && size <= most
-}
 
 // lowerElementwise appends the tasks of an operation on two operands. It needs one planar task, and
 // another one before it if the second operand repeats along an axis: that one loads the operand
@@ -258,38 +241,13 @@ const SignBit = 0x8000
 func lowerChannelConstants(o *Output, j job, in regs.Shape, x place.Memory) error {
 	l := j.layer
 	y := o.placeOutput(j, "y", l.Out())
-	row := layer.RoundUp(l.In.C*layer.ElementBytes, 64)
+	table, err := coeff.ChannelTable(l, j.weights)
+	if err != nil {
+		return err
+	}
 	o.Constants.Pad(64)
 	base := o.Constants.Bytes
-	table := o.Constants.AddZeros(2 * row)
-	for c := range l.In.C {
-		bias, scale := uint16(0), uint16(task.HalfOne)
-		v := uint16(layer.ValueAt(j.weights.Second, 0))
-		if l.Second == layer.Constant {
-			v = uint16(layer.ValueAt(j.weights.Second, c))
-		}
-		switch l.Op {
-		case layer.Add:
-			bias = v
-		case layer.Sub:
-			bias = v ^ 0x8000
-		case layer.Mul:
-			scale = v
-			if l.Bias {
-				b, ok := AddendBeforeFactor(layer.ValueAt(j.weights.Bias, c), float16.Frombits(v))
-				if !ok {
-					return l.Unsupportedf("cannot divide the addend of channel %d by its factor in fp16; use a separate addition after the multiplication", c)
-				}
-				bias = uint16(b)
-			}
-		case layer.RealDiv:
-			scale = task.Half(1 / float16.Frombits(v).Float32())
-		case layer.Average:
-			bias, scale = v, pass.HalfHalf
-		}
-		coeff.PutHalf(table[2*c:], bias)
-		coeff.PutHalf(table[row+2*c:], scale)
-	}
+	o.Constants.Add(table)
 	rows := regs.Shape{Groups: 1, Channels: 1, Height: 2, Width: l.In.C}
 	prep := task.NewCopy(rows)
 	at := place.ResultTile(rows)

@@ -21,6 +21,9 @@ func lowerPow(o *Output, j job) error {
 	if len(w.Tables) != 1 {
 		return l.Errorf("found %d tables; want 2", 1+len(w.Tables))
 	}
+	if l.Second == layer.Scalar {
+		return lowerPowOfNumber(o, j)
+	}
 	if l.Second != layer.Runtime || l.SecondShape != l.In {
 		return l.Unsupportedf("exponent must be an input with shape %v; repeat it with tile", l.In)
 	}
@@ -69,6 +72,19 @@ func lowerPow(o *Output, j job) error {
 		o.addTask(t)
 	}
 	return nil
+}
+
+// lowerPowOfNumber appends the tasks of x to the power of a number z: a table of log2, and a table of
+// 2^x that is looked up with z times the logarithm (seen in 3 of 3 programs of 2026, for z = -0.5).
+func lowerPowOfNumber(o *Output, j job) error {
+	s, exponent := j.layer.In, layer.ValueAt(j.weights.Second, 0)
+	if !exponent.IsNormal() {
+		return j.layer.Unsupportedf("exponent %v is not a normal fp16 value", exponent.Float32())
+	}
+	x, y, logarithm := o.placeInput(j, "x", s), o.placeOutput(j, "y", s), o.allocateTensor(s)
+	second := newLookupSublayer(j.weights.Tables[0], s, logarithm, y)
+	second.layer.Factor = exponent
+	return lowerSublayers(o, j.layer, newLookupSublayer(j.weights.Table, s, x, logarithm), second)
 }
 
 // lowerLargePow appends the tasks of x to the power of z for tensors that do not fit in L2: a

@@ -74,7 +74,11 @@ func lowerActivation(o *Output, j job, s layer.Shape, from, y place.Memory) erro
 // writes the result to y.
 func addActivation(o *Output, j job, op layer.Op, s layer.Shape, x, y place.Memory) error {
 	in := regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}
-	t := pass.Activation(op, in, j.layer.Epsilon).Task()
+	m := pass.Activation(op, in, j.layer.Epsilon)
+	if f := j.layer.Factor; f != 0 {
+		m.Scale = task.NewFactor(uint16(f))
+	}
+	t := m.Task()
 	if usesStreamedPatch(j.layer, in) {
 		t.SetPatch(task.NarrowPatch)
 	}
@@ -242,6 +246,10 @@ func addTaskPair(o *Output, j job, first func(regs.Shape) (*task.Task, error), s
 func lowerSquareOrCube(o *Output, j job) error {
 	l := j.layer
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
+	if l.Op == layer.Square && l.Release == layer.Release2026 {
+		in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
+		return addPlanarTask(o, l, task.Planar{Form: regs.FormConstant, In: in, Op: task.Squares}.Task(), in, x, y)
+	}
 	square := layer.Layer{Op: layer.Mul, In: l.In, Second: layer.Itself, SecondShape: l.In, Release: l.Release}
 	if l.Op == layer.Square {
 		return lowerSublayers(o, l, sublayer{square, &layer.Weights{}, ports{"x": x, "y": y}})

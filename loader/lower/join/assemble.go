@@ -215,7 +215,7 @@ func (j *joiner) extendRun(node int, added Run, runs []Run) {
 // for those that stay in L2 (resident[i] is set for tensor i). It also reserves the scratch memory
 // that each step needs while it runs: own[i] is its offset for step i.
 func (j *joiner) placeTensorsInScratch(resident []bool) (own []int) {
-	steps, tensors := make([]place.Extent, len(j.steps)), make([]place.Extent, len(j.steps))
+	steps, tensors := make([]place.Extent, len(j.steps)), make([]place.Extent, len(j.tensors))
 	var list []*place.Extent
 	add := func(e *place.Extent, bytes, first, last int) {
 		*e = place.Extent{Bytes: layer.RoundUp(bytes, place.ScratchPage), First: first, Last: last}
@@ -224,8 +224,10 @@ func (j *joiner) placeTensorsInScratch(resident []bool) (own []int) {
 	for i := range j.steps {
 		s := &j.steps[i]
 		add(&steps[i], s.part.output.Scratch, i, i)
-		if out := &j.tensors[s.output]; !out.port && !resident[s.output] {
-			add(&tensors[i], place.Surface(regs.BARScratch, out.shape).Depth*out.shape.N, i, out.last)
+		for _, at := range append([]int{s.output}, s.more...) {
+			if out := &j.tensors[at]; !out.port && !resident[at] {
+				add(&tensors[at], place.Surface(regs.BARScratch, out.shape).Depth*out.shape.N, i, out.last)
+			}
 		}
 	}
 	place.AllocateScratch(list)
@@ -235,8 +237,10 @@ func (j *joiner) placeTensorsInScratch(resident []bool) (own []int) {
 	own = make([]int, len(j.steps))
 	for i := range j.steps {
 		own[i] = steps[i].Base
+	}
+	for i := range tensors {
 		if tensors[i].Bytes > 0 {
-			j.tensors[j.steps[i].output].spot = place.Spot{Bar: regs.BARScratch, Base: tensors[i].Base}
+			j.tensors[i].spot = place.Spot{Bar: regs.BARScratch, Base: tensors[i].Base}
 		}
 	}
 	return own
@@ -258,6 +262,9 @@ func (j *joiner) locateBuffers(s *step, scratch int) *place.Spots {
 	}
 	at[regs.BARWeights] = place.Spot{Bar: regs.BARWeights, Base: base}
 	at[s.part.outputBAR] = j.tensors[s.output].spot
+	for k, out := range s.more {
+		at[int(s.part.outputBAR)+1+k] = j.tensors[out].spot
+	}
 	for k, in := range s.inputs {
 		at[s.part.inputs[k].BAR] = j.tensors[in].spot
 	}

@@ -14,10 +14,12 @@ import (
 
 // A rowChain is a run of nodes that package rows lowers to one part.
 type rowChain struct {
+	pixels bool // is a pixel chain
 	groups []rows.Group
 	part   *Part // without weights
 	inputs []string
 	output string
+	more   []string    // further results of a pixel chain
 	nodes  []int       // nodes with descriptors of their own
 	runs   []Run       // descriptors of each of nodes
 	none   map[int]int // maps the other nodes to the ones that do their work
@@ -405,11 +407,26 @@ func setElementwiseFields(g *rows.Group) bool {
 // lowerGroups lowers groups to a row chain with one part. The part has no weights yet;
 // [joiner.packStepWeights] adds them. lowerGroups reports false if the groups do not fit in L2.
 func (f *chainFinder) lowerGroups(groups []rows.Group) (*rowChain, bool) {
-	low, ok := rows.Lower(groups, f.shapes, true)
+	return f.lowerChain(&rowChain{groups: groups, output: groups[len(groups)-1].Output, none: map[int]int{}})
+}
+
+// lower lowers the groups of a chain. If dryRun is true, the tasks have no weights.
+func (c *rowChain) lower(shapes map[string]layer.Shape, dryRun bool) (*rows.Lowered, bool) {
+	if c.pixels {
+		return rows.LowerPixels(c.groups, append([]string{c.output}, c.more...), shapes, dryRun)
+	}
+	return rows.Lower(c.groups, shapes, dryRun)
+}
+
+// lowerChain completes out, of which the groups and the results are known. It reports false if the
+// groups do not fit in L2.
+func (f *chainFinder) lowerChain(out *rowChain) (*rowChain, bool) {
+	groups := out.groups
+	low, ok := out.lower(f.shapes, true)
 	if !ok {
 		return nil, false
 	}
-	out := &rowChain{groups: groups, output: groups[len(groups)-1].Output, inputs: low.Inputs, none: map[int]int{}}
+	out.inputs = low.Inputs
 	for i := range groups {
 		end := len(low.Tasks)
 		if i+1 < len(groups) {

@@ -17,7 +17,6 @@ import (
 	"anesim/loader/lower/chain"
 	"anesim/loader/lower/coeff"
 	"anesim/loader/lower/place"
-	"anesim/loader/lower/rows"
 	"anesim/loader/lower/task"
 )
 
@@ -179,7 +178,8 @@ type step struct {
 	part   *Part
 	inputs []int
 	output int
-	chain  *rowChain // nil unless the step is a row chain
+	more   []int     // further results of a pixel chain
+	chain  *rowChain // nil unless the step is a chain
 }
 
 // A tensor is a tensor of the network and its place in memory.
@@ -223,7 +223,10 @@ func (j *joiner) makeSteps() error {
 	f := newChainFinder(n, j.nodes)
 	j.chains = f
 	for i := 0; i < len(j.nodes); i++ {
-		chains, end := f.findChain(i)
+		chains, end := f.findPixelChain(i)
+		if len(chains) == 0 {
+			chains, end = f.findChain(i)
+		}
 		for k := range chains {
 			if err := j.addChain(&chains[k]); err != nil {
 				return err
@@ -279,13 +282,22 @@ func (j *joiner) addNode(i int, node *Node) error {
 	return j.addNamedStep(i, node.Part, node.Inputs, node.Output)
 }
 
-// addChain appends the step that computes row chain f. If the chain needs an input transposed,
+// addChain appends the step that computes chain f. If the chain needs an input transposed,
 // addChain first appends a step that transposes it.
 func (j *joiner) addChain(f *rowChain) error {
 	if err := j.addNamedStep(f.nodes[0], f.part, f.inputs, f.output); err != nil {
 		return err
 	}
-	j.steps[len(j.steps)-1].chain = f
+	s := &j.steps[len(j.steps)-1]
+	s.chain = f
+	for _, name := range f.more {
+		if _, ok := j.names[name]; ok {
+			return j.errorf(f.nodes[0], "duplicate tensor name %q", name)
+		}
+		s.more = append(s.more, len(j.tensors))
+		j.names[name] = len(j.tensors)
+		j.tensors = append(j.tensors, tensor{name: name, shape: j.chains.shapes[name], last: len(j.steps) - 1})
+	}
 	return nil
 }
 
@@ -321,7 +333,7 @@ func (j *joiner) addStep(node int, part *Part, inputs []int, name string) int {
 		j.tensors[in].last = len(j.steps)
 	}
 	j.tensors = append(j.tensors, tensor{name: name, shape: part.Shape, last: len(j.steps)})
-	j.steps = append(j.steps, step{node, part, inputs, len(j.tensors) - 1, nil})
+	j.steps = append(j.steps, step{node: node, part: part, inputs: inputs, output: len(j.tensors) - 1})
 	return len(j.tensors) - 1
 }
 
@@ -376,7 +388,7 @@ func (j *joiner) packAllWeights() error {
 // chains get them here, because package rows packs them in another order.
 func (j *joiner) packStepWeights(s *step) error {
 	if s.chain != nil {
-		low, ok := rows.Lower(s.chain.groups, j.chains.shapes, false)
+		low, ok := s.chain.lower(j.chains.shapes, false)
 		if !ok {
 			return j.errorf(s.node, "cannot place the weights of the matmul chain; want fewer or smaller matmuls")
 		}

@@ -56,6 +56,9 @@ func (j *joiner) findResidentCandidates() []*resident {
 	}
 	for i := range j.steps {
 		s := &j.steps[i]
+		for _, out := range s.more {
+			list[out] = nil // only the first result of a step can stay
+		}
 		if s.part.Layer.Op.ElementBits() == 8 {
 			list[s.output] = nil
 			for _, in := range s.inputs {

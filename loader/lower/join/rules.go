@@ -7,6 +7,7 @@ import (
 
 	"anesim/hw/evidence"
 	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
 	"anesim/loader/lower/family"
 )
 
@@ -226,7 +227,7 @@ func fuseAffine(a, b *Step, _ int) bool {
 		negateValues(by)
 	}
 	for c := range by {
-		if _, ok := family.AddendBeforeFactor(by[c], a.Weights.Second[c]); !ok {
+		if _, ok := coeff.AddendBeforeFactor(by[c], a.Weights.Second[c]); !ok {
 			return false
 		}
 	}

@@ -17,11 +17,26 @@ type Extent struct {
 	// Above places the extent after all extents that it overlaps with in time, instead of at the
 	// lowest free address.
 	Above bool
-	Base  int
+	// Lowest places the extent before all that do not have Lowest.
+	Lowest bool
+	Base   int
 }
 
 // Overlaps reports whether there is a step at which both extents are in use.
 func (e *Extent) Overlaps(o *Extent) bool { return e.First <= o.Last && o.First <= e.Last }
+
+// turn returns a number that is larger for extents that are placed after others.
+func (e *Extent) turn() int {
+	switch {
+	case e.Streams:
+		return 3
+	case e.Above:
+		return 2
+	case e.Lowest:
+		return 0
+	}
+	return 1
+}
 
 // Allocate sets the addresses of the extents in list, in an L2 of the given size in bytes. Each
 // extent gets the lowest address that is free while it is in use. Allocate returns the first extent
@@ -63,13 +78,10 @@ func AllocateScratch(list []*Extent) {
 func allocateInOrder(list []*Extent, size, most int, compareEqual func(a, b *Extent) int) (bad []*Extent) {
 	order := slices.Clone(list)
 	slices.SortStableFunc(order, func(a, b *Extent) int {
-		if a.Streams != b.Streams {
-			if a.Streams {
-				return 1
-			}
-			return -1
+		if turn := cmp.Compare(a.turn(), b.turn()); turn != 0 {
+			return turn
 		}
-		if a.Above && b.Above {
+		if a.Above && b.Above || a.Lowest {
 			return cmp.Compare(a.First, b.First)
 		}
 		return cmp.Or(cmp.Compare(b.Last-b.First, a.Last-a.First), cmp.Compare(b.Bytes, a.Bytes), compareEqual(a, b))

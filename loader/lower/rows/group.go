@@ -18,6 +18,11 @@ const (
 	Activation                  // a table or ReLU
 	Norm
 	Softmax
+	// The others occur in pixel chains only, see [LowerPixels].
+	ChannelMean // of the channels of each pixel, or of their squares
+	Square
+	Power  // by a number
+	Affine // one addend and one factor for each channel
 )
 
 // A Group is one operation of a row chain (consecutive layers that are computed on rows kept in
@@ -39,6 +44,8 @@ type Group struct {
 	Output      string
 	Heads, Rows int // matrices on the left of a matmul of two tensors, and the rows of each
 	Width       int
-	Block       bool // columns are eight pixels wide
-	Transposed  bool // the rows of the second tensor are the columns of the result
+	Block       bool            // columns are eight pixels wide; in a pixel chain, those of the result
+	Squares     bool            // of a ChannelMean
+	Addend      float16.Float16 // of a ChannelMean; added to the mean
+	Transposed  bool            // the rows of the second tensor are the columns of the result
 }

@@ -114,6 +114,11 @@ func (c *chain) finishChain(out *Lowered) bool {
 	if !c.placeTiles() {
 		return false
 	}
+	for i, t := range c.tasks {
+		if t.Planar() && task.IsLinked(c.tasks, i+1) && !c.tasks[i+1].Planar() {
+			t.SetPatch(task.LinkedPatch(c.tasks[i+1].PatchLog2()))
+		}
+	}
 	out.Tasks, out.Constants, out.Scratch = c.tasks, c.constants, max(c.described, c.kernelScratch.Size)
 	return true
 }

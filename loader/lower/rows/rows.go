@@ -202,11 +202,6 @@ func (c *chain) placeTiles() bool {
 			f.tile.At.Base += f.extent.Base
 		}
 	}
-	for i, t := range c.tasks {
-		if t.Planar() && task.IsLinked(c.tasks, i+1) && !c.tasks[i+1].Planar() {
-			t.SetPatch(task.LinkedPatch(c.tasks[i+1].PatchLog2()))
-		}
-	}
 	return task.FirstError(c.tasks) == nil
 }
 

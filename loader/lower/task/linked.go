@@ -14,6 +14,9 @@ func IsLinked(tasks []*Task, i int) bool {
 	if t.First == nil || !t.First.Result || t.First.Owner != before || t.Second != nil && t.Second.Owner == before && !t.Second.Result {
 		return false
 	}
+	if t.Pixels && t.overwritesSourceOf(before) {
+		return false
+	}
 	a, b := &before.g, &t.g
 	if b.NE.MACCfg.OpMode() == regs.MultiplyAccumulate && b.Common.Cfg.SmallSourceMode() && !t.Planar() {
 		return false // matmuls over blocks wait for the whole tile (seen in 2 of 2 tasks)
@@ -28,6 +31,32 @@ func IsLinked(tasks []*Task, i int) bool {
 func fits(a, b *regs.Groups) bool {
 	out, in := a.Common.OutDim, b.Common.InDim
 	return out.Wout() == in.Win() && out.Hout() == in.Hin() && a.Common.Cout.Cout() == b.Common.Cin.Cin()
+}
+
+// SharesSecondPatch reports whether planar task i reads as its second source the result that task i-1, on
+// the same engine, computes in the same patches.
+func SharesSecondPatch(tasks []*Task, i int) bool {
+	if i == 0 {
+		return false
+	}
+	t, before := tasks[i], tasks[i-1]
+	return t.Planar() && before.Planar() && t.Second != nil && t.Second == before.Result && t.InShape() == before.InShape() &&
+		t.g.Common.PlanarPatch == before.g.Common.PlanarPatch
+}
+
+// overwritesSourceOf reports whether t writes over a tile that the task before it reads, other than
+// element by element in its place: it then waits for the whole task (seen in 2 of 2 tasks).
+func (t *Task) overwritesSourceOf(before *Task) bool {
+	r := t.Result
+	if r == nil || r.Bytes == 0 {
+		return false
+	}
+	for _, s := range [...]*Tile{before.First, before.Second} {
+		if s != nil && s.Bytes > 0 && r.Overlaps(s) && r.At != s.At {
+			return true
+		}
+	}
+	return false
 }
 
 // hasTransposedSource reports whether a planar task reads its first source with channels and

@@ -17,9 +17,10 @@ type Planar struct {
 	Depth         int    // 0 means 1
 	Bias          uint16 // fp16, added before scaling
 	Scale         Factor
-	Mean          int  // number of values that a mean is taken over; 0 leaves sums
-	Root          bool // compute 1/sqrt of the result plus Addend
-	Addend        uint16
+	Mean          int    // number of values that a mean is taken over; 0 leaves sums
+	Root          bool   // compute 1/sqrt of the result plus Addend
+	Addend        uint16 // fp16, added before the root, or to a mean without one
+	AfterScale    Factor // multiplies the result after Scale; the compiler scales products with it
 	Reciprocal    bool
 	Absolute      bool
 	ReLU          bool // applied to the result
@@ -123,9 +124,7 @@ func (p Planar) Task() *Task {
 	if p.Mean > 0 {
 		pe.FinalScale = pe.FinalScale.WithFinalScale(reciprocalBits(p.Mean))
 	}
-	if p.Root {
-		pe.PreScale = pe.PreScale.WithPreScale(p.Addend)
-	}
+	pe.PreScale = pe.PreScale.WithPreScale(p.Addend).WithScale(p.AfterScale.fp16Bits())
 	if p.SecondReLU {
 		t.g.L2.Cfg = t.g.L2.Cfg.WithInputReLU2(true)
 	}

@@ -34,6 +34,7 @@ type Task struct {
 	WaitsForPairs                    bool   // reads the result of a task that computes several pixels per step
 	Continues                        bool   // reads from memory what the previous task of its run wrote
 	Staged                           bool   // writes its result to memory through a tile
+	Pixels                           bool   // belongs to a pixel chain, whose tasks the compiler of 2026 links
 	Table                            []byte // activation table, nil if there is none
 	WindowTaps                       int    // taps of the window that the values need, see [coeff.Kernel]; 0 if it has none
 	columns                          int    // columns in a slice of the source, 0 for the usual number

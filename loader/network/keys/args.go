@@ -100,6 +100,17 @@ func (a *args) choiceValue(key string, choices ...string) string {
 	return v
 }
 
+// releaseValue returns the release of the vendor's compiler that the key release names.
+func (a *args) releaseValue() layer.Release {
+	switch a.choiceValue("release", "newest", "2026", "2023") {
+	case "2026":
+		return layer.Release2026
+	case "2023":
+		return layer.Release2023
+	}
+	return layer.Newest
+}
+
 func (a *args) boolValue(key string) bool {
 	switch v := a.values[key]; v {
 	case "", "0", "false", "no":

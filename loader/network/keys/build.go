@@ -251,10 +251,17 @@ func newUnaryLayerFunc(op layer.Op) func(*args, []layer.Shape) list.Layer {
 
 func powInputShapes(a *args) []layer.Shape {
 	in := singleInputShapes(a)
+	if a.isGiven("value") {
+		return in
+	}
 	return append(in, in[0])
 }
 
 func newPowLayer(a *args, in []layer.Shape) list.Layer {
+	if a.isGiven("value") {
+		l := layer.Layer{Op: layer.Pow, In: a.onlyInput(in), Second: layer.Scalar, SecondShape: layer.Shape{N: 1, C: 1, H: 1, W: 1}}
+		return list.Layer{Lower: l, Weights: layer.Weights{Second: []float16.Float16{a.fp16Value("value", 1)}}}
+	}
 	if len(in) != 2 {
 		a.recordError("from", "number of inputs is %d; want 2 for %s", len(in), a.op)
 		return list.Layer{}

@@ -53,7 +53,7 @@ var operations = sync.OnceValue(func() []Operation {
 		list = append(list, newOperation(op.String(), tensorShape, parameters[op], singleInputShapes, newUnaryLayerFunc(op)))
 	}
 	return append(list,
-		newOperation("pow", tensorShape, nil, powInputShapes, newPowLayer),
+		newOperation("pow", tensorShape, []Key{{"value", "the exponent, a number instead of a second input"}}, powInputShapes, newPowLayer),
 		newOperation("prelu", tensorShape, nil, singleInputShapes, newUnaryLayerFunc(layer.PReLU)),
 		newOperation("logical_not", tensorShape, nil, singleInputShapes, newUnaryLayerFunc(layer.LogicalNot)),
 		newOperation("pool", tensorShape, poolKeys, singleInputShapes, newPoolLayer),
@@ -82,7 +82,7 @@ func newOperation(name string, shape, keys []Key, inputs func(*args) []layer.Sha
 var (
 	tensorShape  = append(slices.Clip(extents), formKeys...)
 	extents      = []Key{{"n", "batch (1)"}, {"c", "channels (1)"}, {"h", "height (1)"}, {"w", "width (1)"}}
-	formKeys     = []Key{{"release", "newest or 2023, the release of the vendor's compiler to imitate (newest)"}, {"first", "input or output, the buffer that is numbered first (input)"}}
+	formKeys     = []Key{{"release", "newest, 2026 or 2023, the release of the vendor's compiler to imitate (newest)"}, {"first", "input or output, the buffer that is numbered first (input)"}}
 	convShape    = []Key{{"n", "batch (1)"}, {"cin", "input channels"}, {"h", "height (1)"}, {"w", "width (1)"}}
 	productShape = []Key{{"m", "rows"}, {"k", "reduction"}, {"c", "matrices (1)"}}
 	binaryShape  = append(slices.Clip(tensorShape), Key{"broadcast", "axes of the second operand that repeat, like hw or nhw"})
@@ -209,9 +209,7 @@ func (o *Operation) newLayerFromKeys(a *args, inputs func(*args) []layer.Shape) 
 		return nil, a.err
 	}
 	l.Op = o.Name
-	if a.choiceValue("release", "newest", "2023") == "2023" {
-		l.Lower.Release = layer.Release2023
-	}
+	l.Lower.Release = a.releaseValue()
 	l.Lower.OutputFirst = a.choiceValue("first", "input", "output") == "output"
 	if a.err != nil {
 		return nil, a.err

@@ -77,7 +77,8 @@ func toFormatError(err error) error {
 // A yamlReader builds a network from YAML nodes.
 type yamlReader struct {
 	*list.Builder
-	last     string // result of the last layer
+	last     string        // result of the last layer
+	release  layer.Release // of all layers
 	outputs  []string
 	made     []string               // names of layers and reshapes, in order
 	read     map[string]bool        // names of tensors that some layer reads
@@ -192,8 +193,10 @@ func (r *yamlReader) readNetwork(n *yaml.Node) error {
 			r.outputs, err = r.readNames(v, key)
 		case "first":
 			r.Net.OutputsFirst, err = readFirst(v)
+		case "release":
+			r.release, err = readRelease(v)
 		default:
-			err = newNodeError(k, "unknown key %q; want name, inputs, layers, outputs or first", key)
+			err = newNodeError(k, "unknown key %q; want name, inputs, layers, outputs, first or release", key)
 		}
 		return err
 	})
@@ -238,6 +241,18 @@ func readFirst(n *yaml.Node) (outputs bool, err error) {
 		return false, nil
 	}
 	return false, newNodeError(n, "first is %s; want input or output", describeNodeKind(n))
+}
+
+// readRelease reads the release of the vendor's compiler that a network imitates. The release of
+// 2023 is known for single layers only.
+func readRelease(n *yaml.Node) (layer.Release, error) {
+	switch n.Value {
+	case "newest":
+		return layer.Newest, nil
+	case "2026":
+		return layer.Release2026, nil
+	}
+	return layer.Newest, newNodeError(n, "release is %s; want newest or 2026", describeNodeKind(n))
 }
 
 func (r *yamlReader) readInput(name string, k, v *yaml.Node) error {
@@ -345,6 +360,7 @@ func (r *yamlReader) readLayer(i int, n *yaml.Node) error {
 	if err != nil {
 		return toLayerError(n, l.Name, err)
 	}
+	built.Lower.Release = r.release
 	bits := built.Lower.Op.ElementBits()
 	for _, name := range l.Inputs {
 		if err := r.setElementSize(name, l.Name, bits); err != nil {

@@ -140,7 +140,7 @@ func Needs(l *layer.Layer) Need {
 		}
 	case layer.PReLU:
 		n.Second = l.In.C
-	case layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min, layer.RealDiv, layer.Average:
+	case layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min, layer.RealDiv, layer.Average, layer.Pow:
 		switch l.Second {
 		case layer.Constant:
 			n.Second = l.SecondShape.Elements()

@@ -33,7 +33,7 @@ var keyValues = map[string][]string{
 	"rhs":       {"", "constant", "runtime"},
 	"tx":        {"", "", "true"},
 	"ty":        {"", "", "true"},
-	"release":   {"", "", "2023"},
+	"release":   {"", "", "2023", "2026"},
 	"first":     {"", "", "output"},
 	"broadcast": {"", "", "", "w", "hw", "c", "nhw"},
 	"second":    {"", "runtime", "constant", "scalar"},
