@@ -23,8 +23,9 @@ type Network struct {
 	File        string            `json:"file"`
 	Chip        string            `json:"chip"`
 	Host        string            `json:"host"`
-	Target      string            `json:"target"` // that the layers are compiled for
-	Peak        Rates             `json:"peak"`   // of the chip
+	Target      string            `json:"target"`  // that the layers are compiled for
+	Release     string            `json:"release"` // of the compiler: newest, or a year
+	Peak        Rates             `json:"peak"`    // of the chip
 	Coverage    Coverage          `json:"coverage"`
 	Programs    []Program         `json:"programs"`
 	Layers      []Layer           `json:"layers"`
@@ -370,7 +371,7 @@ func (d *Network) Remarks() []string {
 func NewNetwork(r *anesim.Result) *Network {
 	line, a := r.Timeline(), r.Causes()
 	d := &Network{
-		Header: NewHeader(), Network: r.Model.Name(), Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Target: r.Target().String(), Peak: Peak(&r.Options.Chip), Coverage: newCoverage(r),
+		Header: NewHeader(), Network: r.Model.Name(), Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Target: r.Target().String(), Release: r.Model.Network().Release().String(), Peak: Peak(&r.Options.Chip), Coverage: newCoverage(r),
 		Programs: []Program{}, Layers: []Layer{}, Cycles: CyclesOf(&a), Total: newWall(r, line), StagesNs: r.Stages(), Power: newPowerSpans(r, line),
 		NotModelled: MissingOf(r), Outputs: OutputsOf(r), Repeat: newRepeat(r), State: newState(r), Calls: newCalls(r), Faults: newFaults(r), Limits: newLimits(r),
 		Synthetic: r.Synthetic, Notes: append([]string{r.Residency().What}, r.Model.Network().Notes...),
@@ -392,6 +393,9 @@ func NewNetwork(r *anesim.Result) *Network {
 	}
 	for _, o := range r.TooLarge() {
 		d.TooLarge = append(d.TooLarge, TooLarge{o.Program + 1, o.Bytes, o.Limit, o.Layer, append([]string{}, o.Cuts...)})
+	}
+	if release := r.Model.Network().Release(); release != layer.Newest {
+		d.Notes = append(d.Notes, fmt.Sprintf("release: %v: descriptors are those of the vendor's compiler of %v, as far as three programs show them", release, release))
 	}
 	d.setPrecisions(r)
 	d.Operations, d.Memory = d.sumOperations(), newMemory(r)

@@ -2,6 +2,7 @@ package layer
 
 import (
 	"cmp"
+	"strconv"
 
 	"github.com/x448/float16"
 
@@ -234,6 +235,14 @@ const (
 	Release2023 Release = 2023 // streams rows that exceed the L2 in patches (seen in 13 of 18 oracle programs)
 	Release2026 Release = 2026 // schedules layers over the channels of a row of pixels as one chain (3 of 3 programs)
 )
+
+// String returns the year of the release, or "newest".
+func (r Release) String() string {
+	if r == Newest {
+		return "newest"
+	}
+	return strconv.Itoa(int(r))
+}
 
 // NeedsTable reports whether the engine computes the layer's activation with a table, as it does
 // every activation except ReLU. It returns false for a layer without an activation.

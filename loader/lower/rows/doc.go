@@ -6,6 +6,9 @@
 //
 // Columns are transposed once for all matmuls that read them, and a matmul produces columns or
 // rows. The left side of a matmul of two tensors is written to the scratch buffer as weights.
+// Pixel chains are the same for tensors with features as channels, [feature][pixel], as the compiler of
+// 2026 schedules them ([LowerPixels]).
+//
 // [Lower] lowers the groups of a row chain, and [LowerGroup] a single group, because some matmuls
 // are row chains of one group.
 package rows

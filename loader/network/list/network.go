@@ -40,6 +40,16 @@ type Network struct {
 	OutputsFirst bool
 }
 
+// Release returns the release of the vendor's compiler that the network's file asks for.
+func (n *Network) Release() layer.Release {
+	for i := range n.Layers {
+		if r := n.Layers[i].Lower.Release; r != layer.Newest {
+			return r
+		}
+	}
+	return layer.Newest
+}
+
 // A Tensor describes a tensor of a network: its name, its shape for the engine, and its shape
 // and element type in the file.
 type Tensor struct {

@@ -68,7 +68,10 @@ are given for inputs only:
     - {name: b, op: conv, cout: 64, k: 1}
     - {op: add, from: [a, b]}
 
-With outputs: [a, b] as well, the results are a and b. With first: output, the buffers
+With outputs: [a, b] as well, the results are a and b. With release: 2026, the program is
+that of the vendor's compiler of 2026, known from three programs, which schedules layers
+over the channels of one row of pixels (h: 1) as a chain; newest, the default, is the
+release that most known programs are of. With first: output, the buffers
 of results are numbered below those of inputs, as in some programs.
 
 Biases, batch normalization and ReLU are fused into the layer before them. A layer that

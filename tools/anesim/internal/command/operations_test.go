@@ -23,7 +23,7 @@ func TestOperationsHelp(t *testing.T) {
 			t.Errorf("%s: no limits in the help", o.Name)
 		}
 	}
-	if n := strings.Count(help, "release    newest or 2023"); n != 1 {
+	if n := strings.Count(help, "release    newest, 2026 or 2023"); n != 1 {
 		t.Errorf("the help describes the key release %d times, want once", n)
 	}
 }
