@@ -31,6 +31,7 @@ type chainFinder struct {
 	nodes   []node
 	shapes  map[string]layer.Shape
 	readers map[string]int // number of nodes and network outputs that read a tensor
+	twice   map[string]int // number of nodes that read a tensor as both of their inputs, which count twice in readers
 	last    map[string]int // the last node that reads a tensor, or the number of nodes for a network output
 	next    []int          // for each node, the first node from there on that startsChain reports
 	stop    []int          // for each node, the first node from there on that no chain can have
@@ -40,7 +41,7 @@ type chainFinder struct {
 // newChainFinder returns a chainFinder for the nodes of n after fusion.
 func newChainFinder(n *Network, nodes []node) *chainFinder {
 	f := &chainFinder{
-		net: n, nodes: nodes, shapes: map[string]layer.Shape{}, readers: map[string]int{}, last: map[string]int{},
+		net: n, nodes: nodes, shapes: map[string]layer.Shape{}, readers: map[string]int{}, twice: map[string]int{}, last: map[string]int{},
 		next: make([]int, len(nodes)), stop: make([]int, len(nodes)),
 	}
 	for i := range n.Inputs {
@@ -50,6 +51,9 @@ func newChainFinder(n *Network, nodes []node) *chainFinder {
 		for _, in := range nodes[i].Inputs {
 			f.readers[in]++
 			f.last[in] = i
+		}
+		if in := nodes[i].Inputs; len(in) == 2 && in[0] == in[1] {
+			f.twice[in[0]]++
 		}
 		f.shapes[nodes[i].Output] = nodes[i].Part.Shape
 	}

@@ -2,6 +2,7 @@ package join
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/x448/float16"
 
@@ -20,35 +21,48 @@ func (f *chainFinder) findPixelChain(first int) ([]rowChain, int) {
 	if f.nodes[first].Part.Layer.Release != layer.Release2026 {
 		return nil, first
 	}
-	groups, ends := f.collectPixelGroups(first)
-	for n := len(groups); n > 0; n-- {
-		results, ok := f.findPixelResults(groups[:n])
-		if !ok || !slices.ContainsFunc(groups[:n], startsPixelChain) {
-			continue
-		}
-		chosen := slices.Clone(groups[:n])
-		if !rows.ChoosePixelBlocks(chosen, results) {
-			continue
-		}
-		c, ok := f.lowerChain(newPixelChain(chosen, results))
-		if !ok {
-			continue
-		}
-		if !f.net.InMemory {
-			return []rowChain{*c}, ends[n-1]
-		}
-		var list []rowChain
-		for i := range chosen {
-			chosen[i].Block = false // in memory, all pixels of a tensor are in one row
-			one, ok := f.lowerChain(newPixelChain(chosen[i:i+1], []string{chosen[i].Output}))
-			if !ok {
-				return nil, first
-			}
-			list = append(list, *one)
-		}
-		return list, ends[n-1]
+	if f.vain > vainGroups*len(f.nodes) {
+		return nil, first
 	}
-	return nil, first
+	groups, ends := f.collectPixelGroups(first)
+	var ready [][]rows.Group // the runs from first on that may be a chain
+	for n := range len(groups) {
+		results, ok := f.findPixelResults(groups[:n+1])
+		chosen := slices.Clone(groups[:n+1])
+		if ok && slices.ContainsFunc(chosen, startsPixelChain) && rows.ChoosePixelBlocks(chosen, results) {
+			ready = append(ready, chosen)
+		}
+	}
+	// If some groups do not fit in L2, more groups do not either.
+	var longest *rowChain
+	sort.Search(len(ready), func(i int) bool {
+		i = len(ready) - 1 - i
+		results, _ := f.findPixelResults(ready[i])
+		c, ok := f.lowerChain(newPixelChain(ready[i], results))
+		switch {
+		case !ok:
+			f.vain += len(ready[i])
+		case longest == nil || len(c.groups) > len(longest.groups):
+			longest = c
+		}
+		return ok
+	})
+	switch {
+	case longest == nil:
+		return nil, first
+	case !f.net.InMemory:
+		return []rowChain{*longest}, ends[len(longest.groups)-1]
+	}
+	var list []rowChain
+	for i := range longest.groups {
+		longest.groups[i].Block = false // in memory, all pixels of a tensor are in one row
+		one, ok := f.lowerChain(newPixelChain(longest.groups[i:i+1], []string{longest.groups[i].Output}))
+		if !ok {
+			return nil, first
+		}
+		list = append(list, *one)
+	}
+	return list, ends[len(longest.groups)-1]
 }
 
 // newPixelChain returns the chain of groups with the given results, which is not lowered yet.
@@ -216,22 +230,9 @@ func (f *chainFinder) findPixelResults(groups []rows.Group) (results []string, o
 		switch {
 		case inside[name] == 0:
 			results = append(results, name)
-		case inside[name] < f.countReaders(name):
+		case inside[name] < f.readers[name]-f.twice[name]:
 			return nil, false
 		}
 	}
 	return results, len(results) > 0
-}
-
-// countReaders returns how many nodes and results of the network read a tensor. A node that reads it
-// twice counts once.
-func (f *chainFinder) countReaders(name string) int {
-	n := f.readers[name]
-	for i := range f.nodes {
-		in := f.nodes[i].Inputs
-		if len(in) == 2 && in[0] == name && in[1] == name {
-			n--
-		}
-	}
-	return n
 }
