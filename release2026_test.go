@@ -170,3 +170,38 @@ func TestReleaseOfNetworks(t *testing.T) {
 		t.Errorf("release 2025: error %v; want one that names the known releases", err)
 	}
 }
+
+// TestDescriptorsOfPixelChains checks how many descriptors the layers of a chain take in the form of 2026,
+// where neighbours decide about it.
+func TestDescriptorsOfPixelChains(t *testing.T) {
+	const mean = "{name: m, op: reduce, kind: mean, axis: c}"
+	for _, tc := range []struct {
+		what          string
+		width, layers string
+		want          int
+	}{
+		{"a mean: a transpose and a reduction", "c: 64, w: 32", mean + "; {op: sub, from: [x, m]}", 3},
+		{"a mean of squares, and its addend", "c: 64, w: 32", "{op: square}; " + mean + "; {op: add, value: 1}; {op: mul, from: [x, add2]}", 3},
+		{"squares that something else reads", "c: 64, w: 32", "{name: s, op: square}; " + mean + "; {op: sub, from: [s, m]}", 4},
+		{"a convolution: to rows, to blocks, the product, to columns", "c: 64, w: 32", "{op: conv, cout: 64, k: 1}; {op: relu}; {op: square}", 5},
+		{"two convolutions in blocks", "c: 64, w: 32", "{op: conv, cout: 64, k: 1}; {op: square}; {op: conv, cout: 64, k: 1}; {op: square}", 7},
+		{"two convolutions of one tensor", "c: 64, w: 32", "{name: a, op: conv, cout: 64, k: 1}; {name: b, op: conv, from: x, cout: 64, k: 1}; {op: mul, from: [a, b]}", 7},
+		{"64 pixels and fewer than four times the channels: no blocks", "c: 64, w: 64", "{op: conv, cout: 128, k: 1}; {op: square}; {op: conv, cout: 64, k: 1}", 3},
+		{"64 pixels and four times the channels", "c: 64, w: 64", "{op: conv, cout: 256, k: 1}; {op: square}; {op: conv, cout: 64, k: 1}", 6},
+		{"a factor after a product", "c: 64, w: 32", mean + "; {op: mul, from: [x, m]}; {op: mul, value: 0.5}", 3},
+		{"a factor after a maximum", "c: 64, w: 32", mean + "; {op: max, from: [x, m]}; {op: mul, value: 0.5}", 4},
+	} {
+		text := "release: 2026\ninputs: {x: {" + tc.width + "}}\nlayers:\n"
+		for l := range strings.SplitSeq(tc.layers, "; ") {
+			text += "  - " + l + "\n"
+		}
+		n := 0
+		p := programOf(t, readModel(t, "chain.yaml", []byte(text), anesim.OpenOptions{}))
+		for range regs.Chain(p.Text, p.FirstWords) {
+			n++
+		}
+		if n != tc.want {
+			t.Errorf("%s: %d descriptors; want %d\n%s", tc.what, n, tc.want, text)
+		}
+	}
+}

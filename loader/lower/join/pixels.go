@@ -6,6 +6,7 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/hw/evidence"
 	"anesim/loader/layer"
 	"anesim/loader/lower/rows"
 )
@@ -29,7 +30,8 @@ func (f *chainFinder) findPixelChain(first int) ([]rowChain, int) {
 	for n := range len(groups) {
 		results, ok := f.findPixelResults(groups[:n+1])
 		chosen := slices.Clone(groups[:n+1])
-		if ok && slices.ContainsFunc(chosen, startsPixelChain) && rows.ChoosePixelBlocks(chosen, results) {
+		if ok && slices.ContainsFunc(chosen, startsPixelChain) {
+			rows.ChoosePixelBlocks(chosen, results)
 			ready = append(ready, chosen)
 		}
 	}
@@ -101,27 +103,61 @@ func (f *chainFinder) isOnlyReader(n *Node, tensor string) bool {
 	return len(n.Inputs) == 1 && n.Inputs[0] == tensor && f.readers[tensor] == 1
 }
 
+// A pixelRule merges two groups of a pixel chain, the second of which is the only reader of the first
+// one's result.
+type pixelRule struct {
+	name     string
+	evidence evidence.Kind
+	basis    string // where programs show the rule
+	// merge makes a do the work of b. If the rule does not apply, merge returns false and leaves a
+	// unchanged.
+	merge func(a, b *rows.Group) bool
+}
+
+// pixelRules holds the rules for merging groups of pixel chains, besides those of all layers (rules).
+var pixelRules = [...]pixelRule{
+	{name: "mean of squares", evidence: evidence.Bytes, basis: "in the norms of 3 of 3 programs: the reduction squares its source", merge: mergeSquares},
+	{name: "addend after a mean", evidence: evidence.Bytes, basis: "in the norms of 3 of 3 programs, in PreScale", merge: mergeAddend},
+	{name: "factor after a sum or product", evidence: evidence.Bytes, basis: "3 of 3 in one program: of two products in PreScale, of a sum in BiasScale; inferred for differences", merge: mergeFactor},
+}
+
 // mergePixelGroups makes group a do the work of b, the only reader of its result, if a task can do
 // both. It reports whether it did.
 func mergePixelGroups(a, b *rows.Group) bool {
-	number := func() float16.Float16 { return layer.ValueAt(b.Weights.Second, 0) }
-	switch {
-	case a.Activation != 0:
-		return false
-	case a.Kind == rows.Square && b.Kind == rows.ChannelMean:
-		inputs, nodes, output := a.Inputs, a.Nodes, a.Output
-		*a = *b
-		a.Inputs, a.Nodes, a.Output, a.Squares = inputs, nodes, output, true
-		return true
-	case a.Kind == rows.ChannelMean && b.Kind == rows.Scalar && b.Layer.Op == layer.Add && b.Activation == 0 && a.Addend == 0:
-		a.Addend = number()
-		return true
-	case a.Kind == rows.Binary && a.Scale == 0 && b.Kind == rows.Scalar && b.Layer.Op == layer.Mul && number().IsNormal() &&
-		(a.Layer.Op == layer.Mul || a.Layer.Op == layer.Add || a.Layer.Op == layer.Sub):
-		a.Scale, a.Activation = number(), b.Activation
-		return true
+	for i := range pixelRules {
+		if a.Activation == 0 && pixelRules[i].merge(a, b) {
+			return true
+		}
 	}
 	return false
+}
+
+func mergeSquares(a, b *rows.Group) bool {
+	if a.Kind != rows.Square || b.Kind != rows.ChannelMean {
+		return false
+	}
+	inputs, nodes, output := a.Inputs, a.Nodes, a.Output
+	*a = *b
+	a.Inputs, a.Nodes, a.Output, a.Squares = inputs, nodes, output, true
+	return true
+}
+
+func mergeAddend(a, b *rows.Group) bool {
+	if a.Kind != rows.ChannelMean || a.Addend != 0 || b.Kind != rows.Scalar || b.Layer.Op != layer.Add || b.Activation != 0 {
+		return false
+	}
+	a.Addend = layer.ValueAt(b.Weights.Second, 0)
+	return true
+}
+
+func mergeFactor(a, b *rows.Group) bool {
+	factor := layer.ValueAt(b.Weights.Second, 0)
+	if a.Kind != rows.Binary || a.Scale != 0 || a.Layer.Op != layer.Mul && a.Layer.Op != layer.Add && a.Layer.Op != layer.Sub ||
+		b.Kind != rows.Scalar || b.Layer.Op != layer.Mul || !factor.IsNormal() {
+		return false
+	}
+	a.Scale, a.Activation = factor, b.Activation
+	return true
 }
 
 // makePixelGroup returns the group of a pixel chain for node n. It reports false if none of the given

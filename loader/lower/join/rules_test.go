@@ -146,6 +146,12 @@ func TestRulesAreComplete(t *testing.T) {
 		}
 		seen[r.name] = true
 	}
+	for _, r := range pixelRules {
+		if r.name == "" || r.evidence == "" || r.basis == "" || r.merge == nil || seen[r.name] {
+			t.Errorf("%+v", r)
+		}
+		seen[r.name] = true
+	}
 }
 
 // Fuse leaves steps alone if a condition of the rules fails, and merges more than two steps.

@@ -45,6 +45,7 @@ type Group struct {
 	Heads, Rows int // matrices on the left of a matmul of two tensors, and the rows of each
 	Width       int
 	Block       bool            // columns are eight pixels wide; in a pixel chain, those of the result
+	FromBlocks  bool            // of a Product in a pixel chain: it reads columns in blocks of eight
 	Squares     bool            // of a ChannelMean
 	Addend      float16.Float16 // of a ChannelMean; added to the mean
 	Transposed  bool            // the rows of the second tensor are the columns of the result

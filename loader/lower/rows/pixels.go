@@ -87,7 +87,9 @@ func LowerPixels(groups []Group, results []string, shapes map[string]layer.Shape
 		out.Starts = append(out.Starts, c.taskIndex())
 		v := &value{name: g.Output, rows: g.Rows, width: g.Width}
 		c.values[g.Output] = v
-		c.emitPixels(g, v)
+		if !c.emitPixels(g, v) {
+			return nil, false
+		}
 		for _, in := range g.Inputs {
 			c.left[in]--
 		}
@@ -104,14 +106,14 @@ func LowerPixels(groups []Group, results []string, shapes map[string]layer.Shape
 	return out, task.FirstError(c.tasks) == nil
 }
 
-// emitPixels appends the tasks of group g, whose result is v.
-func (c *pixelChain) emitPixels(g *Group, v *value) {
+// emitPixels appends the tasks of group g, whose result is v. It reports false if it cannot lower g.
+func (c *pixelChain) emitPixels(g *Group, v *value) bool {
 	x := c.values[g.Inputs[0]]
 	switch g.Kind {
 	case ChannelMean:
 		c.emitChannelMean(g, v)
 	case Product:
-		c.emitPixelProduct(g, v)
+		return c.emitPixelProduct(g, v)
 	case Affine:
 		c.emitAffine(g, v)
 	case Binary:
@@ -132,6 +134,7 @@ func (c *pixelChain) emitPixels(g *Group, v *value) {
 		}
 		c.appendPixels(g, t, v, x)
 	}
+	return true
 }
 
 // pixelShape returns the shape of v as channels of pixels: of eight in each row if block is set, and
@@ -254,7 +257,7 @@ func (c *pixelChain) convolutionFetches(name string) []place.Fetch {
 	var list []place.Fetch
 	for _, u := range c.uses[name] {
 		switch {
-		case u.group.Kind != Product:
+		case !u.group.FromBlocks:
 		case u.group.Block:
 			list = append(list, place.SmallFetch)
 		default:
@@ -418,9 +421,12 @@ func (c *pixelChain) regroupPixels(x *value) *heldTile {
 	return h
 }
 
-// emitPixelProduct appends the tasks that compute v, a convolution of one tap. If v does not stay in
-// blocks, its task transposes it to rows, and another one these to columns.
-func (c *pixelChain) emitPixelProduct(g *Group, v *value) {
+// emitPixelProduct appends the tasks that compute v, a convolution of one tap. If it reads blocks but v
+// does not stay in them, its task transposes v to rows, and another one these to columns.
+func (c *pixelChain) emitPixelProduct(g *Group, v *value) bool {
+	if !g.FromBlocks {
+		return c.emitColumnProduct(g, v)
+	}
 	x := c.values[g.Inputs[0]]
 	from := c.regroupPixels(x)
 	in := x.pixelShape(true)
@@ -431,7 +437,7 @@ func (c *pixelChain) emitPixelProduct(g *Group, v *value) {
 	c.packAndSetWeights(t, g, coeff.Share{Group: 0, Groups: 1, First: 0, Channels: v.width})
 	if g.Block {
 		c.writePixels(g, t, v)
-		return
+		return true
 	}
 	pitch := layer.RoundUp(v.width*layer.ElementBytes, place.UnitBytes)
 	at := place.Layout{Channel: pitch, Row: blockWidth * pitch, Depth: v.rows * pitch}
@@ -454,6 +460,45 @@ func (c *pixelChain) emitPixelProduct(g *Group, v *value) {
 		v.columnTile.extent.Above = true // seen in 1 of 1 tensors
 	}
 	c.appendTask(back)
+	return true
+}
+
+// emitColumnProduct appends the tasks that compute v, a convolution of one tap, from columns: one, or
+// several if there are more pixels than a patch has, as for matmuls. It reports false if the weights of
+// one channel do not fit in an engine's memory.
+func (c *pixelChain) emitColumnProduct(g *Group, v *value) bool {
+	x := c.values[g.Inputs[0]]
+	shares := []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: v.width}}
+	if v.rows > task.PatchPixels {
+		var ok bool
+		if shares, ok = g.Shares(v.width, x.width); !ok {
+			return false
+		}
+	}
+	if len(shares) > 1 {
+		c.copyPixels(x) // all of them read it
+	}
+	in, at := x.pixelShape(false), place.Packed(v.pixelShape(false))
+	bar, streams := c.results[g.Output]
+	var e *place.Extent
+	for _, s := range shares {
+		out := in
+		out.Channels = s.Channels
+		t := g.addEpilogue(task.MAC{In: in, Out: out}).Task()
+		c.readPixels(t, x)
+		c.packAndSetWeights(t, g, s)
+		if streams {
+			m := place.Surface(bar, layer.Shape{N: 1, C: v.width, H: 1, W: v.rows})
+			m.Base = s.First * m.Plane
+			c.streamResultToMemory(t, m)
+		} else {
+			h := c.keepResultInL2(t, at.Rebase(s.First*at.Channel), at.Row, e)
+			h.at.Base, e = 0, h.extent
+			v.columnTile = h
+		}
+		c.appendTask(t)
+	}
+	return true
 }
 
 // storeChannelTables stores the tables of addends and factors, after the weights.
@@ -547,13 +592,14 @@ func (c *pixelChain) describeLoneBlocks() {
 	}
 }
 
-// ChoosePixelBlocks decides which results of groups stay in blocks, and sets their Block. It reports
-// false if a convolution does not work on blocks, so that the groups are no pixel chain.
+// ChoosePixelBlocks decides which convolutions of groups read blocks and which results stay in blocks,
+// and sets FromBlocks and Block of the groups.
 //
-// A result stays in blocks if all its readers are convolutions, or element by element with results
-// that do. A convolution works on blocks if a matmul of its shape does, see [UsesBlocks], or one with
-// which it shares blocks (seen in 1 of 1 programs).
-func ChoosePixelBlocks(groups []Group, results []string) bool {
+// A convolution reads blocks if a matmul of its shape does, see [UsesBlocks], or one with which it
+// shares them (seen in 1 of 1 programs); others read columns, as single convolutions do (inferred). A
+// result stays in blocks if all its readers are convolutions that do, or element by element with results
+// that stay.
+func ChoosePixelBlocks(groups []Group, results []string) {
 	makers, uses := map[string]*Group{}, findUses(groups)
 	for i := range groups {
 		g := &groups[i]
@@ -599,18 +645,18 @@ func ChoosePixelBlocks(groups []Group, results []string) bool {
 			inputs[g.Inputs[0]] = g
 		}
 	}
-	uses8 := map[*Group]bool{}
+	blocks := map[*Group]bool{}
 	for i := range groups {
-		if g := &groups[i]; g.Kind == Product && UsesBlocks(g.Rows, g.Layer.In.W, g.Width) {
-			uses8[first(g)] = true
+		g := &groups[i]
+		if g.Kind == Product && g.Rows%blockWidth == 0 && UsesBlocks(g.Rows, g.Layer.In.W, g.Width) {
+			blocks[first(g)] = true
 		}
 	}
 	for i := range groups {
-		if g := &groups[i]; g.Kind == Product && !uses8[first(g)] {
-			return false
-		}
+		g := &groups[i]
+		g.Block = g.Block && blocks[first(g)]
+		g.FromBlocks = g.Kind == Product && blocks[first(g)]
 	}
-	return true
 }
 
 // canStayInBlocks reports whether the result of g can stay in blocks, given which others do.
