@@ -425,7 +425,16 @@ func (m *Model) target(o *Options) execycles.Target {
 	if m.kind == KindProgram {
 		return o.Target
 	}
-	return o.Target.Or(execycles.H13)
+	return o.Target.Or(m.loweredTarget())
+}
+
+// loweredTarget returns the target of the programs that lowering the model reproduces: H13, or H13G for
+// the compiler of 2026.
+func (m *Model) loweredTarget() execycles.Target {
+	if m.net != nil && m.net.Release() == layer.Release2026 {
+		return execycles.H13G
+	}
+	return execycles.H13
 }
 
 // lowerOrReuse returns the programs of the model for the options o. If the programs of the previous

@@ -29,7 +29,7 @@ type Options struct {
 	// Layers and networks are lowered for it. 0 means the target for which a compiled program was
 	// made, according to its banner or to the estimates that it stores, or that of Chip if they do not
 	// say it. For layers and networks 0 means H13, the target of the programs that their lowering
-	// reproduces.
+	// reproduces, or H13G if they ask for the compiler of 2026.
 	Target execycles.Target
 
 	Values bool // compute values

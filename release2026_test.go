@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"anesim"
-	"anesim/hw/execycles"
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/vectors/material"
@@ -76,7 +75,7 @@ func TestRelease2026(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list, err := m.Programs(t.Context(), anesim.Options{Target: execycles.H13G})
+			list, err := m.Programs(t.Context(), anesim.Options{})
 			if err != nil || len(list) != 1 {
 				t.Fatalf("%d programs, %v; want 1", len(list), err)
 			}

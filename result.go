@@ -85,7 +85,7 @@ func (r *Result) Target() execycles.Target {
 	if r.Model.Kind() == KindProgram && len(r.Programs) > 0 {
 		return r.Programs[0].Target.Or(r.Options.Chip.Target)
 	}
-	return r.Options.Target.Or(execycles.H13)
+	return r.Options.Target.Or(r.Model.loweredTarget())
 }
 
 // setReport sets r.Report of a network: the descriptors of all programs in the order in which they
