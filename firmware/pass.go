@@ -36,6 +36,11 @@ type Pass struct {
 	// the last results.
 	Observe func(t *regs.Task, finish bool, at clock.Nanoseconds)
 
+	// Restart finds out how long each run can be stopped, if it is not nil. Stoppable is then that
+	// time for the last run, from its start.
+	Restart   *Restart
+	Stoppable clock.Nanoseconds
+
 	Err error
 }
 
@@ -71,13 +76,23 @@ func (p *Pass) Run() (took clock.Nanoseconds, more bool) {
 		p.device.SetTileEnables(p.openTiles)
 		p.begun = true
 	}
+	if p.Stoppable = 0; p.Restart != nil {
+		p.Restart.Reset()
+	}
 	for p.next != nil {
 		t := p.next
+		open := p.Restart != nil && p.Restart.Begin(t)
 		p.ctl.powerOnClusters(t, p.openTiles)
 		end := EndsRun(t)
 		p.Tasks++
 		p.observeTask(t, false, before)
 		halt := p.device.Execute(t)
+		switch {
+		case open:
+			p.Stoppable = p.device.Elapsed() - before
+		case p.Restart != nil && p.Restart.Forbidden():
+			p.Stoppable = 0
+		}
 		p.observeTask(t, true, before)
 		if halt {
 			p.Halted = true

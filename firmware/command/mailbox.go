@@ -30,6 +30,9 @@ func NewMailbox(depth int) *Mailbox {
 	return b
 }
 
+// Depth returns the capacity of each ring in messages.
+func (b *Mailbox) Depth() int { return len(b.notes.slots) }
+
 // Window returns the register window through which the controller rings the host's
 // doorbell.
 func (b *Mailbox) Window() *Window { return b.window }

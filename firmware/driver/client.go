@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
+	"time"
 
 	"anesim/firmware/command"
 )
@@ -14,6 +15,19 @@ type Arguments struct {
 	Scalars               []uint64
 	Struct                []byte
 	ScalarsOut, StructOut uint32 // sizes of the caller's output buffers
+
+	// Wake makes the selector that sends a request asynchronous, as a wake port does. The call returns
+	// once the request is posted, and Wake is called with its completion.
+	Wake func(Completion)
+	// Timeout is how long the request may take from the call on; 0 means for ever. The request is
+	// then aborted, and the call or its completion returns [Timeout].
+	Timeout time.Duration
+}
+
+// A Completion is what arrives at the wake port of an asynchronous request.
+type Completion struct {
+	Return Return
+	Reply  []byte // ReplyBytes bytes: the sequence at +0x00, the token at +0x08, the Return at +0x20
 }
 
 // Results holds the outcome of a call of a [Selector].
@@ -29,6 +43,9 @@ type Backend interface {
 	// Send puts m on the ring of channel ch, rings its doorbell, and returns the
 	// controller's reply.
 	Send(ch command.Channel, m *command.Message) command.Reply
+	// Submit performs a call of a program, from the start of the host's part in it to the end. It
+	// returns false if there is no room for one more.
+	Submit(s *Submission) bool
 	// Map allocates a device address for size bytes of a host buffer, and Unmap frees it.
 	// Both return false on failure.
 	Map(buffer, size uint64) (address uint64, ok bool)
@@ -41,13 +58,34 @@ type Backend interface {
 	WriteRegister(address uint64, v uint32) (ok bool)
 }
 
+// A Submission is a call of a program on its way from a client to the controller and back.
+type Submission struct {
+	Message *command.Message
+	// Process identifies the client's process. A request of a process that has another one under way
+	// never completes on the M1; it can only time out.
+	Process uint64
+	Wait    bool          // the client waits for the end: Backend.Submit returns after Done was called
+	Timeout time.Duration // time from the start after which the request is given up; 0 means never
+	// Done is called once, when the client learns how the request ended.
+	Done func(End)
+}
+
+// An End says how a [Submission] ended.
+type End struct {
+	Reply   command.Reply
+	Expired bool // the time is up; there is no reply
+	// Stuck is set if nothing can end the request any more, so that a client that waits would wait
+	// for ever. The request is given up.
+	Stuck bool
+}
+
 // A Driver models the kernel driver of the engine, which checks the calls of clients and
 // turns them into commands.
 type Driver struct {
 	backend    Backend
 	clients    int
 	next       uint64 // token of the next open
-	pending    bool   // a command is in flight; the documents allow one at a time
+	processes  uint64 // number of clients so far
 	persistent int    // number of clients that keep the device resident
 	mapped     int    // number of mapped buffers
 	bytes      uint64
@@ -81,6 +119,7 @@ func (d *Driver) Buffers() (n int, bytes uint64) { return d.mapped, d.bytes }
 type Client struct {
 	driver     *Driver
 	kind       Kind
+	process    uint64 // number of the client
 	rights     Entitlements
 	privileged bool // privileged virtual-machine access, for the raw methods
 	chaining   bool
@@ -106,8 +145,9 @@ func (d *Driver) NewUserClient(k Kind, rights Entitlements, privileged bool) (*C
 		return nil, NotPrivileged
 	}
 	d.clients++
+	d.processes++
 	return &Client{
-		driver: d, kind: k, rights: append(Entitlements(nil), rights...), privileged: privileged,
+		driver: d, kind: k, process: d.processes, rights: append(Entitlements(nil), rights...), privileged: privileged,
 		chaining: rights.Has(DataChaining), programs: map[uint64]*handle{}, buffers: map[uint64]uint64{},
 	}, Success
 }
@@ -173,7 +213,7 @@ func (c *Client) performSelector(s *Selector, a *Arguments, r *Results) Return {
 		c.releaseAll()
 		return Success
 	case "ANE_ProgramSendRequest":
-		return c.sendRequest(a.Struct, r.Struct)
+		return c.sendRequest(a, r.Struct)
 	case "ANE_ProgramCreate":
 		return c.createProgram(a.Struct)
 	case "ANE_ProgramCreateInstance":
@@ -239,15 +279,6 @@ func (c *Client) unmapBuffer(address uint64) Return {
 	c.driver.mapped--
 	c.driver.bytes -= size
 	return Success
-}
-
-// sendMessage sends a message to the controller and returns the reply. It records that a command is
-// in progress.
-func (d *Driver) sendMessage(ch command.Channel, m *command.Message) command.Reply {
-	d.pending = true
-	r := d.backend.Send(ch, m)
-	d.pending = false
-	return r
 }
 
 // translateReply returns the value that the driver returns to its client for the controller's

@@ -205,6 +205,6 @@ func (c *Client) sendCommand(args []uint64) ([]uint64, Return) {
 	if err != nil || len(rest) > 0 {
 		return nil, BadArgument
 	}
-	r := c.driver.sendMessage(command.Channel(args[0]), &m)
+	r := c.driver.backend.Send(command.Channel(args[0]), &m)
 	return []uint64{uint64(r.Status)}, translateReply(&r)
 }

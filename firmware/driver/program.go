@@ -59,7 +59,7 @@ func newCall(surfaces []uint64) command.Call {
 // sendProgramCommand sends command id, without a body, for the program in the given slot,
 // and returns the controller's reply.
 func (d *Driver) sendProgramCommand(id command.ID, slot int32) command.Reply {
-	return d.sendMessage(command.Control, &command.Message{Header: command.Header{ID: id, Program: slot, Process: -1}})
+	return d.backend.Send(command.Control, &command.Message{Header: command.Header{ID: id, Program: slot, Process: -1}})
 }
 
 // createProgram loads a program. The struct in starts with the address and the size of the
@@ -72,7 +72,7 @@ func (c *Client) createProgram(in []byte) Return {
 		return translateReply(&id)
 	}
 	p := command.Program{Address: le.Uint64(in), Bytes: le.Uint32(in[8:]), Procedures: le.Uint32(in[12:]), Bars: le.Uint32(in[16:])}
-	load := c.driver.sendMessage(command.Control, &command.Message{Header: command.Header{ID: command.LoadProgram, Program: id.Program, Process: -1}, Body: p.Append(nil)})
+	load := c.driver.backend.Send(command.Control, &command.Message{Header: command.Header{ID: command.LoadProgram, Program: id.Program, Process: -1}, Body: p.Append(nil)})
 	if load.Status != command.OK {
 		c.driver.sendProgramCommand(command.ReturnProgramID, id.Program)
 		return translateReply(&load)
@@ -163,7 +163,7 @@ func (c *Client) setPrepared(in []byte, on bool) Return {
 	if on {
 		id = command.CreateProcess
 	}
-	r := c.driver.sendMessage(command.Control, h.newCallMessage(id, 0, 0, nil))
+	r := c.driver.backend.Send(command.Control, h.newCallMessage(id, 0, 0, nil))
 	if r.Status == command.OK {
 		h.prepared = on
 	}
@@ -189,7 +189,7 @@ func (c *Client) releaseHandle(token uint64) Return {
 	}
 	if h.program.handles--; h.program.handles > 0 {
 		if h.prepared {
-			c.driver.sendMessage(command.Control, h.newCallMessage(command.TerminateProcess, 0, 0, nil))
+			c.driver.backend.Send(command.Control, h.newCallMessage(command.TerminateProcess, 0, 0, nil))
 		}
 		h.prepared = false
 		return Success
@@ -214,7 +214,7 @@ func (c *Client) sendChainingCommand(in []byte, id command.ID) Return {
 		return NotFound
 	}
 	procedure := binary.LittleEndian.Uint32(in[8:])
-	r := c.driver.sendMessage(command.Control, h.newCallMessage(id, procedure, 0, nil))
+	r := c.driver.backend.Send(command.Control, h.newCallMessage(id, procedure, 0, nil))
 	if r.Status == command.OK && id != command.ProcedureCallRecycleOutputBuffer {
 		h.active = procedure
 	}
@@ -240,6 +240,6 @@ func (c *Client) signalInputsReady(in []byte) Return {
 	for i := range n {
 		surfaces = append(surfaces, le.Uint64(in[16+8*i:]))
 	}
-	r := c.driver.sendMessage(command.Execution, h.newCallMessage(command.ProcedureCallTriggerCacheRequest, h.active, 5, surfaces))
+	r := c.driver.backend.Send(command.Execution, h.newCallMessage(command.ProcedureCallTriggerCacheRequest, h.active, 5, surfaces))
 	return translateReply(&r)
 }

@@ -66,10 +66,12 @@ type Request struct {
 	Priority uint32   // +0x14
 	Category uint32   // +0x1c, always 2 in observed requests
 	Surfaces []uint64 // +0x20, up to the first 0
-	// Bars and LiveIns follow the 0, each after its number (assumed: no document places them).
-	Bars    []command.Bar
-	LiveIns []command.LiveIn
-	cut     bool // they do not fit in the struct
+	// Bars, LiveIns and the lists of events follow the 0, each after its number (assumed: no document
+	// places them).
+	Bars                 []command.Bar
+	LiveIns              []command.LiveIn
+	Wait, Signal, Shared []command.Event
+	cut                  bool // they do not fit in the struct
 }
 
 // ioCategory is the category of every observed request.
@@ -81,8 +83,8 @@ const (
 )
 
 // Append appends the encoded struct to dst and returns the extended slice. It always writes category
-// 2 instead of q.Category, and omits surfaces that do not fit. A request whose bars and live-ins do
-// not fit is refused when it is sent.
+// 2 instead of q.Category, and omits surfaces that do not fit. A request whose other lists do not fit
+// is refused when it is sent.
 func (q *Request) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	b := make([]byte, RequestBytes)
@@ -94,7 +96,7 @@ func (q *Request) Append(dst []byte) []byte {
 	for i, s := range q.Surfaces[:min(len(q.Surfaces), maxSurfaces)] {
 		le.PutUint64(b[surfacesAt+8*i:], s)
 	}
-	if len(q.Bars)+len(q.LiveIns) > 0 {
+	if q.hasLists() {
 		var list []byte
 		list = le.AppendUint64(list, uint64(len(q.Bars)))
 		for _, x := range q.Bars {
@@ -104,6 +106,12 @@ func (q *Request) Append(dst []byte) []byte {
 		for _, x := range q.LiveIns {
 			list = x.Append(list)
 		}
+		for _, events := range [...][]command.Event{q.Wait, q.Signal, q.Shared} {
+			list = le.AppendUint64(list, uint64(len(events)))
+			for _, x := range events {
+				list = le.AppendUint64(le.AppendUint64(list, uint64(x.ID)), x.Value)
+			}
+		}
 		at := min(surfacesAt+8*len(q.Surfaces)+8, RequestBytes)
 		if copy(b[at:], list) < len(list) && at+8 <= RequestBytes {
 			le.PutUint64(b[at:], math.MaxUint64) // more than there is room for
@@ -111,6 +119,11 @@ func (q *Request) Append(dst []byte) []byte {
 	}
 	return append(dst, b...)
 }
+
+// hasLists reports whether the request has any of the lists that follow the surfaces.
+func (q *Request) hasLists() bool { return len(q.Bars)+len(q.LiveIns)+q.events() > 0 }
+
+func (q *Request) events() int { return len(q.Wait) + len(q.Signal) + len(q.Shared) }
 
 // ReadRequest decodes a request struct. It panics if b has fewer than RequestBytes bytes.
 func ReadRequest(b []byte) (q Request) {
@@ -137,6 +150,14 @@ func ReadRequest(b []byte) (q Request) {
 		rest = rest[command.LiveInBytes:]
 	}
 	q.cut = n < 0 || m < 0
+	for _, events := range [...]*[]command.Event{&q.Wait, &q.Signal, &q.Shared} {
+		n := takeCount(&rest, 16)
+		for range n {
+			*events = append(*events, command.Event{ID: uint32(min(le.Uint64(rest), math.MaxUint32)), Value: le.Uint64(rest[8:])})
+			rest = rest[16:]
+		}
+		q.cut = q.cut || n < 0
+	}
 	return q
 }
 
@@ -161,8 +182,8 @@ func commandPriority(q *Request) uint32 { return min(q.QoS, 7) }
 // sendRequest converts a request to a procedure call and sends it. Priorities 0 and 1 require the
 // realtime entitlement. For priority 0, the entitlement for system-reserved priorities is enough
 // (assumed; the documents do not say which priorities are reserved).
-func (c *Client) sendRequest(in, out []byte) Return {
-	q := ReadRequest(in)
+func (c *Client) sendRequest(a *Arguments, out []byte) (ret Return) {
+	q := ReadRequest(a.Struct)
 	h := c.programs[q.Token]
 	priority := commandPriority(&q)
 	switch {
@@ -172,23 +193,51 @@ func (c *Client) sendRequest(in, out []byte) Return {
 		return BadArgument
 	case priority < 2 && !c.rights.Has(Realtime) && !(priority == 0 && c.rights.Has(Reserved)):
 		return Unsupported
-	case c.driver.pending:
-		return Busy
 	}
+	s := Submission{Message: h.newRequestMessage(&q, priority), Process: c.process, Wait: a.Wake == nil, Timeout: a.Timeout}
+	reply := make([]byte, ReplyBytes)
+	s.Done = func(e End) {
+		switch {
+		case e.Expired:
+			ret = Timeout
+		case e.Stuck:
+			ret = Aborted
+		default:
+			ret = translateReply(&e.Reply)
+		}
+		le := binary.LittleEndian
+		le.PutUint64(reply, q.Sequence)
+		le.PutUint64(reply[8:], q.Token)
+		le.PutUint32(reply[0x20:], uint32(ret))
+		if a.Wake != nil {
+			a.Wake(Completion{ret, reply})
+		}
+	}
+	if !c.driver.backend.Submit(&s) {
+		return NoResources
+	}
+	if a.Wake != nil {
+		return Success // posted
+	}
+	copy(out, reply)
+	return ret
+}
+
+// newRequestMessage returns the command for the request q.
+func (h *handle) newRequestMessage(q *Request, priority uint32) *command.Message {
 	id := command.ProcedureCall
-	if len(q.Bars) > 0 {
+	switch {
+	case len(q.Bars) > 0:
 		id = command.ProcedureCallWithCustomBars
+	case q.events() > 0:
+		id = command.ProcedureCallWithSignalEvents
 	}
 	m := h.newCallMessage(id, h.active, priority, q.Surfaces)
-	if len(q.Bars)+len(q.LiveIns) > 0 {
+	if q.hasLists() {
 		call := newCall(q.Surfaces)
 		call.Bars, call.LiveIns = q.Bars, q.LiveIns
+		call.Wait, call.Signal, call.Shared = q.Wait, q.Signal, q.Shared
 		m.Body = call.Append(nil)
 	}
-	r := c.driver.sendMessage(command.Execution, m)
-	le := binary.LittleEndian
-	le.PutUint64(out, q.Sequence)
-	le.PutUint64(out[8:], q.Token)
-	le.PutUint32(out[0x20:], uint32(r.Status))
-	return translateReply(&r)
+	return m
 }

@@ -257,6 +257,23 @@ func (s *Session) findHazards(l *Loaded) (list []hazard) {
 	return list
 }
 
+// SharesBuffer reports whether calls of l and of o must wait for each other, because they are of one
+// program or one of them writes what the other reads or writes.
+func (l *Loaded) SharesBuffer(o *Loaded) bool {
+	return l == o || haveConflict(l.listMemoryUses(), o.listMemoryUses())
+}
+
+func haveConflict(a, b []memoryUse) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if (x.write || y.write) && x.lo < y.hi && y.lo < x.hi {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Waiting reports whether the call must wait for an earlier, unfinished call that shares a buffer
 // with it. Two calls may share a buffer without waiting if neither writes it. Task queues skip a
 // call that waits.

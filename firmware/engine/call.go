@@ -31,6 +31,9 @@ type Call struct {
 	// is assumed to be as long as the last listed one. It is executed only if the program
 	// has state and values are computed. Both fields must be set before the first Run.
 	Repeat, List int
+	// Restartable makes [Call.LastRun] say how long a run can be stopped. It must be set before the
+	// first Run.
+	Restartable bool
 	// Executed is called after each descriptor, if it is not nil. The task is valid until
 	// Executed returns.
 	Executed func(*regs.Task)
@@ -56,7 +59,23 @@ type Call struct {
 	res    *Result
 	err    error
 	ended  bool
+	last   RunCost
 }
+
+// A RunCost says what the last run of a call cost.
+type RunCost struct {
+	// Delay is the time before the first descriptor, for a wake-up and for the results of the call
+	// before to reach memory.
+	Delay  clock.Nanoseconds
+	Time   clock.Nanoseconds // of the descriptors
+	Energy clock.Nanojoules  // of the descriptors
+	// Stoppable is how long after the start of the first descriptor the run can be stopped and
+	// executed again, if Call.Restartable is set.
+	Stoppable clock.Nanoseconds
+}
+
+// LastRun returns the cost of the last run.
+func (c *Call) LastRun() RunCost { return c.last }
 
 // Start begins a call with the inputs set by [Loaded.Set]. It executes no descriptors; [Call.Run]
 // does. Start returns [ErrOutstanding] if a call of the program is in progress. If the new call
@@ -123,9 +142,10 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 		c.finish(err)
 		return took, false
 	}
-	at := c.device.Elapsed()
+	at, energy := c.device.Elapsed(), c.res.Report.Energy
 	c.pass.Observe = c.newTaskObserver(took)
 	_, more = c.pass.Run()
+	stoppable := c.pass.Stoppable
 	switch {
 	case c.pass.Err != nil:
 		c.finish(c.pass.Err)
@@ -143,7 +163,8 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 			c.finish(err)
 		}
 	}
-	return took + c.device.Elapsed() - at, more
+	c.last = RunCost{took, c.device.Elapsed() - at, c.res.Report.Energy - energy, stoppable}
+	return took + c.last.Time, more
 }
 
 // SwitchOut waits until the call's results are in memory, and returns how long it waited. This is
@@ -278,7 +299,9 @@ func (c *Call) startDispatch() (wake clock.Nanoseconds, err error) {
 		c.res.Report.Descriptors = slices.Grow(c.res.Report.Descriptors, c.linked.Count)
 	}
 	c.first = len(c.res.Report.Descriptors)
-	c.pass, err = s.ctl.Pass(&c.linked.Stream, callDevice{c})
+	if c.pass, err = s.ctl.Pass(&c.linked.Stream, callDevice{c}); err == nil && c.Restartable {
+		c.pass.Restart = new(firmware.Restart)
+	}
 	return d.Wake, err
 }
 

@@ -48,6 +48,12 @@ func computeHostTime(h *host.Host, res *Result, state func(*loader.Port) bool) c
 	return h.Time(l)
 }
 
+// HostTime returns the part of the time that the host adds to a call that does not depend on the
+// call's results: the fixed time, and the copies of inputs and outputs.
+func (l *Loaded) HostTime() clock.Nanoseconds {
+	return computeHostTime(&l.session.options.Host, &Result{Program: l.program, Report: new(hw.Report)}, l.staysOnDevice)
+}
+
 // staysOnDevice reports whether the values of port p need not be copied between host and device,
 // because they are state or another program uses the same buffer.
 func (l *Loaded) staysOnDevice(p *loader.Port) bool {

@@ -29,10 +29,19 @@ type executor struct {
 	dropped  uint64                // requests whose program or process ended while they waited for events
 	held     bool                  // whether calls stay in the queues until the caller runs them
 	finished int                   // requests that ran to their end
-	// ended is called for each call that ended, and notify after requests were submitted,
-	// so that the machine takes the messages that the controller sends on its own.
-	ended  func(q *request)
-	notify func()
+	posting  bool                  // a command of an outstanding call is on its way, so Call does not run it
+	latest   *request              // made by the last Call
+	running  *request              // whose run of descriptors is in progress
+	awake    clock.Nanoseconds     // time at which the engine has woken, which may be in the future
+	lost     clock.Nanoseconds     // engine time in runs that were stopped
+	wasted   clock.Nanojoules      // energy of these runs
+	// advance moves the clock to the next thing that happens, as timeline.advance does.
+	advance func(run bool) (bool, error)
+	// ended is called for each call that ended, aborted for each that waited for events and is
+	// dropped, and notify after requests were submitted, so that the machine takes the messages that
+	// the controller sends on its own.
+	ended, aborted func(q *request)
+	notify         func()
 }
 
 // An image is a model that load commands can refer to by its address.
@@ -118,9 +127,16 @@ func (x *executor) Terminate(slot, process int32) {
 	x.abortRequests(func(q *request) bool { return q.header.Program == slot && q.header.Process == process })
 }
 
-// abortRequests drops the requests for which match returns true. It drops requests in a queue and
-// requests that wait for events.
+// abortRequests drops the requests for which match returns true, once the run of descriptors in
+// progress has ended.
 func (x *executor) abortRequests(match func(*request) bool) {
+	x.settle()
+	x.dropRequests(match)
+}
+
+// dropRequests drops the requests for which match returns true. It drops requests in a queue and
+// requests that wait for events.
+func (x *executor) dropRequests(match func(*request) bool) {
 	var ids []queue.ID
 	for id, q := range x.pending {
 		if match(q) {
@@ -131,9 +147,42 @@ func (x *executor) abortRequests(match func(*request) bool) {
 	for _, id := range ids {
 		x.queue.Abort(id)
 	}
-	before := len(x.parked)
-	x.parked = slices.DeleteFunc(x.parked, match)
-	x.dropped += uint64(before - len(x.parked))
+	var dropped []*request
+	x.parked = slices.DeleteFunc(x.parked, func(q *request) bool {
+		if match(q) {
+			dropped = append(dropped, q)
+			return true
+		}
+		return false
+	})
+	x.dropped += uint64(len(dropped))
+	for _, q := range dropped {
+		x.aborted(q)
+	}
+}
+
+// abortInRun aborts request q at the end of its run of descriptors if one is in progress, and reports
+// whether that is so.
+func (x *executor) abortInRun(q *request) bool {
+	if _, busy := x.queue.Running(); !busy || x.running != q {
+		return false
+	}
+	return x.queue.Abort(q.id)
+}
+
+// settle lets the run of descriptors in progress end.
+func (x *executor) settle() {
+	if _, busy := x.queue.Running(); busy {
+		x.endRun()
+	}
+}
+
+// endRun moves the clock to the end of the run of descriptors in progress and submits the requests
+// whose events have occurred.
+func (x *executor) endRun() {
+	x.queue.End()
+	x.running = nil
+	x.submitReadyRequests()
 }
 
 // Call puts a call in the queue of its priority once the events it waits for have occurred.
@@ -151,11 +200,12 @@ func (x *executor) Call(h command.Header, c command.Call) (s command.Status, why
 	if err := q.procedure.loaded.CheckSettings(q.settings()); err != nil {
 		return command.Malformed, err.Error()
 	}
+	x.latest = q
 	if !x.events.Reached(c.Wait) {
 		x.parked = append(x.parked, q)
 		return command.OK, ""
 	}
-	if s := x.submitRequest(q); s != command.OK || x.held {
+	if s := x.submitRequest(q); s != command.OK || x.held || x.posting {
 		return s, ""
 	}
 	if err := x.drainQueues(); err != nil {
@@ -175,7 +225,7 @@ func (x *executor) submitRequest(q *request) command.Status {
 	if err != nil {
 		return command.NoRoom
 	}
-	x.pending[id] = q
+	x.pending[id], q.id = q, id
 	return command.OK
 }
 
@@ -188,26 +238,20 @@ func (x *executor) submitReadyRequests() {
 	x.notify()
 }
 
-// executeNextRun executes one run of descriptors and submits the requests whose events have
-// occurred. It returns false if there was no run to execute.
-func (x *executor) executeNextRun() (bool, error) {
-	more, err := x.queue.Step()
-	x.submitReadyRequests()
-	return more, err
-}
-
 // drainQueues runs all requests in the queues, and the requests that become ready meanwhile.
 func (x *executor) drainQueues() error {
-	for {
-		if more, err := x.executeNextRun(); !more || err != nil {
+	for x.queue.Waiting() > 0 {
+		if more, err := x.advance(true); !more || err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
 // Quiesce runs all requests in the queues to their end. Requests that exceed the time limit
 // of a queue are aborted.
 func (x *executor) Quiesce() command.Status {
+	x.settle()
 	for n := queue.Queues - 1; n >= 0; n-- {
 		if _, err := x.queue.Quiesce(n); err != nil {
 			return command.Failed
@@ -218,6 +262,7 @@ func (x *executor) Quiesce() command.Status {
 
 // Power turns the power domains on or off.
 func (x *executor) Power(on bool) command.Status {
+	x.settle()
 	if on {
 		x.session.Controller().Wake(1)
 	} else {
@@ -226,10 +271,13 @@ func (x *executor) Power(on bool) command.Status {
 	return command.OK
 }
 
-// advanceClock advances the clock of the queues by t. The engine is idle during that time.
-func (x *executor) advanceClock(t clock.Nanoseconds) {
-	x.queue.Wait(x.queue.Now() + t)
-	x.session.Controller().Idle(t)
+// passTime moves the clock to the time at. Unless a run of descriptors is in progress, the engine is
+// idle meanwhile.
+func (x *executor) passTime(at clock.Nanoseconds) {
+	if _, busy := x.queue.Running(); !busy {
+		x.session.Controller().Idle(at - x.queue.Now())
+	}
+	x.queue.Wait(at)
 }
 
 // Boot starts the task queues. It does nothing if they were started before.
@@ -243,6 +291,7 @@ func (x *executor) Boot() command.Status {
 // Pause stops the task queues between two runs of descriptors if on is true, and restarts
 // them otherwise.
 func (x *executor) Pause(on bool) command.Status {
+	x.settle()
 	change := x.queue.Start
 	if on {
 		change = x.queue.Pause
@@ -256,6 +305,7 @@ func (x *executor) Pause(on bool) command.Status {
 // Secure enters or leaves secure mode. It first empties the task queues and then turns all
 // power domains off.
 func (x *executor) Secure(on bool) command.Status {
+	x.settle()
 	if _, err := x.queue.SecureBoundary(on, x.session.Controller().PowerDown); err != nil {
 		return command.WrongState
 	}

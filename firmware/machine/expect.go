@@ -12,7 +12,7 @@ import (
 )
 
 // checkExpectation carries out the step "expect". The words are the name or the number of the last
-// step's outcome, or one of "finished N", "event ID N", "notified NAME N", "crc32 SLOT PORT SUM",
+// step's outcome, or one of "finished N", "completion PORT SEQ RETURN", "event ID N", "notified NAME N", "crc32 SLOT PORT SUM",
 // "values SLOT PORT V..." and "cycles SLOT N".
 func (p *player) checkExpectation(words []string) error {
 	switch words[0] {
@@ -44,6 +44,8 @@ func (p *player) checkExpectation(words []string) error {
 			return fmt.Errorf("received %d %q notifications; want %s", n, words[1], words[2])
 		}
 		return nil
+	case "completion":
+		return p.expectCompletion(words)
 	case "cycles":
 		return p.checkExpectedCycles(words)
 	case "crc32", "values":

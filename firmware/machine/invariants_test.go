@@ -90,7 +90,13 @@ func (w *walk) end() {
 			w.t.Errorf("%v at the end: %s", id, r.Why)
 		}
 	}
+	if err := m.Drain(); err != nil {
+		w.t.Errorf("drain at the end: %v", err)
+	}
 	w.check()
+	if len(m.timeline.open) != 0 || m.timeline.inside != 0 || w.posted != w.completed {
+		w.t.Errorf("at rest %d calls are outstanding, %d past the gate; %d of %d completed", len(m.timeline.open), m.timeline.inside, w.completed, w.posted)
+	}
 	if m.engine.session.Used() != 0 || len(m.engine.programs) != 0 || len(m.engine.buffers) != 0 || m.Queue().Waiting() != 0 || m.Waiting() != 0 {
 		w.t.Errorf("at rest %d bytes, %d programs, %d buffers, %d and %d requests", m.engine.session.Used(), len(m.engine.programs), len(m.engine.buffers), m.Queue().Waiting(), m.Waiting())
 	}
@@ -111,4 +117,5 @@ func (w *walk) end() {
 	}
 	w.counts.answered, w.counts.refused, w.counts.dropped, w.counts.notified = l.Answered, l.Refused, l.Dropped, l.Notified
 	w.counts.finished, w.counts.aborted, w.counts.runs, w.counts.switches = q.Finished, q.Aborted, q.Runs, q.Switches
+	w.counts.stops, w.counts.expired, w.counts.late = q.Stops, m.timeline.expired, m.timeline.late
 }

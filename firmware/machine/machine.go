@@ -11,6 +11,7 @@ import (
 	"anesim/firmware/driver"
 	"anesim/firmware/engine"
 	"anesim/firmware/queue"
+	"anesim/hw/clock"
 	"anesim/loader"
 )
 
@@ -34,6 +35,7 @@ type Machine struct {
 	controller *command.Controller
 	driver     *driver.Driver
 	broker     *broker.Broker
+	timeline   *timeline
 }
 
 // Addresses of images as seen by the host. They are this project's own, because none are
@@ -47,6 +49,10 @@ const (
 type Options struct {
 	Engine    engine.Options
 	RingDepth int // capacity of each ring in messages; 0 means [command.DefaultDepth]
+	// InFlight is the number of calls of clients that the driver admits at a time; 0 means one, as on
+	// macOS.
+	InFlight   int
+	Preemption queue.Preemption // where a more urgent request takes the engine
 }
 
 // New returns a machine with an idle engine whose controller has not booted. Calls of
@@ -64,25 +70,43 @@ func New(ctx context.Context, o Options) (*Machine, error) {
 		programs: map[int32]*loadedModel{}, buffers: map[uint64]uint64{}, pending: map[queue.ID]*request{},
 	}
 	m := &Machine{engine: x, broker: broker.New(), mailbox: command.NewMailbox(o.RingDepth), controller: command.NewController(x)}
-	x.queue.Observe = func(e queue.Event) {
-		if e.Kind == queue.Finished {
-			x.finished++
-		}
-		if e.Kind == queue.Finished || e.Kind == queue.Aborted {
-			delete(x.pending, e.ID)
-		}
-		if m.Observe != nil {
-			m.Observe(e)
-		}
-	}
+	m.timeline = &timeline{machine: m, inFlight: max(1, o.InFlight)}
+	x.queue.Preemption = o.Preemption
+	x.queue.Observe = m.observe
+	x.advance = m.timeline.advance
 	x.notify = m.takeNotifications
 	x.ended = func(q *request) {
 		m.controller.Ended(q.header, q.resultStatus())
 		m.takeNotifications()
 	}
+	x.aborted = func(q *request) { m.timeline.requestEnded(q, true) }
 	m.driver = driver.New(m)
 	m.mailbox.Attach(m.controller)
 	return m, nil
+}
+
+// observe handles an event of a request in the task queues.
+func (m *Machine) observe(e queue.Event) {
+	x := m.engine
+	q := x.pending[e.ID]
+	switch e.Kind {
+	case queue.Finished:
+		x.finished++
+		delete(x.pending, e.ID)
+	case queue.Aborted:
+		delete(x.pending, e.ID)
+	}
+	if m.Observe != nil {
+		m.Observe(e)
+	}
+	switch {
+	case q == nil:
+	case e.Kind == queue.Finished:
+		q.finishCall()
+		m.timeline.requestEnded(q, false)
+	case e.Kind == queue.Aborted:
+		m.timeline.requestEnded(q, true)
+	}
 }
 
 // Add makes a model available under the given name. Commands that load a program identify the model
@@ -128,12 +152,39 @@ func (m *Machine) Waiting() int { return len(m.engine.parked) }
 // before the controller replies.
 func (m *Machine) Hold(on bool) { m.engine.held = on }
 
-// Step executes one run of descriptors from the task queues. It returns false if there is none.
-func (m *Machine) Step() (bool, error) { return m.engine.executeNextRun() }
+// Step executes one run of descriptors from the task queues. It returns false if there is none. If a
+// more urgent request stops the run, that counts as its end.
+func (m *Machine) Step() (bool, error) {
+	for x := m.engine; x.queue.Waiting() > 0; {
+		runs, stops := x.queue.Stats().Runs, x.queue.Stats().Stops
+		if more, err := m.timeline.advance(true); !more || err != nil {
+			return false, err
+		}
+		if now := x.queue.Stats(); now.Runs > runs || now.Stops > stops {
+			return true, nil
+		}
+	}
+	return false, nil
+}
 
-// Drain runs all requests in the task queues, including requests that become ready
-// meanwhile.
-func (m *Machine) Drain() error { return m.engine.drainQueues() }
+// Drain runs all requests in the task queues, including requests that become ready meanwhile, and all
+// outstanding calls of clients.
+func (m *Machine) Drain() error {
+	for {
+		if more, err := m.timeline.advance(true); !more || err != nil {
+			return err
+		}
+	}
+}
+
+// RunUntil moves the clock to the time at since the start. Meanwhile requests run, unless they are
+// held. A run of descriptors that is in progress at that time goes on.
+func (m *Machine) RunUntil(at clock.Nanoseconds) error {
+	return m.timeline.runUntil(at, !m.engine.held)
+}
+
+// Now returns the time since the start.
+func (m *Machine) Now() clock.Nanoseconds { return m.engine.queue.Now() }
 
 // Program returns the first procedure of the program in a slot of the controller, or nil if
 // the slot is empty.
@@ -276,7 +327,7 @@ func (m *Machine) Signal(e command.Event) {
 	m.engine.events.Signal(e)
 	m.engine.submitReadyRequests()
 	if !m.engine.held {
-		m.Drain()
+		m.engine.drainQueues()
 	}
 }
 

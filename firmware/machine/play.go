@@ -38,6 +38,14 @@ type player struct {
 	notified map[string]int
 	mapped   uint64 // scalar that the last selector returned
 	outcome  outcome
+	ports    map[string]*wakePort
+}
+
+// A wakePort is where the completions of a client's asynchronous calls arrive.
+type wakePort struct {
+	client  string
+	calls   map[uint64]*driver.Completion // by sequence; nil until the completion arrives
+	waiting []uint64                      // sequences of outstanding calls
 }
 
 // A scriptClient is a client that a script has made, with its connections to the driver and
@@ -77,7 +85,7 @@ type Models interface {
 // Play returns a *[ScriptError] if a step or an expectation fails, any error from w, or the error
 // of ctx.
 func (s *Script) Play(ctx context.Context, w io.Writer, models Models) (*Machine, error) {
-	p := &player{w: w, models: models, options: Options{Engine: engine.Options{Values: true, Seed: 1}}, clients: map[string]*scriptClient{}, buffers: map[string]uint64{}, notified: map[string]int{}}
+	p := &player{w: w, models: models, options: Options{Engine: engine.Options{Values: true, Seed: 1}}, clients: map[string]*scriptClient{}, buffers: map[string]uint64{}, notified: map[string]int{}, ports: map[string]*wakePort{}}
 	for _, l := range s.lines {
 		if p.machine == nil && l.words[0] != "option" {
 			if err := p.startMachine(ctx); err != nil {
@@ -179,31 +187,21 @@ func (p *player) waitForTime(text string) error {
 	if err != nil || d < 0 {
 		return fmt.Errorf("invalid duration %q; want 0s or more, such as 1.5ms", text)
 	}
-	p.machine.engine.advanceClock(clock.Nanoseconds(d.Nanoseconds()))
-	return nil
+	return p.machine.RunUntil(p.machine.Now() + clock.Nanoseconds(d.Nanoseconds()))
 }
 
 // runUntil handles the step "until 1.5ms", which runs the task queues until the given time
-// since the start. It finishes the run of descriptors in progress, and lets the rest of the
-// time pass if the queues are empty.
+// since the start, also if requests are held. A run of descriptors that is in progress then goes on.
 func (p *player) runUntil(text string) error {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
 		return fmt.Errorf("invalid time %q; want a duration since the start, such as 1.5ms", text)
 	}
-	m, at := p.machine, clock.Nanoseconds(d.Nanoseconds())
-	for m.engine.queue.Now() < at {
-		if more, err := m.Step(); err != nil {
-			return err
-		} else if !more {
-			m.engine.advanceClock(at - m.engine.queue.Now())
-		}
-	}
-	return nil
+	return p.machine.timeline.runUntil(clock.Nanoseconds(d.Nanoseconds()), true)
 }
 
 func (p *player) setOption(words []string) error {
-	kv, err := parsePairs(words, "chip", "host", "seed", "values", "depth")
+	kv, err := parsePairs(words, "chip", "host", "seed", "values", "depth", "in_flight", "preemption")
 	if err != nil {
 		return err
 	}
@@ -223,6 +221,17 @@ func (p *player) setOption(words []string) error {
 				err = fmt.Errorf("ring depth is 0; want 1 or more")
 			}
 			o.RingDepth = int(n)
+		case "in_flight":
+			var n uint64
+			if n, err = strconv.ParseUint(v, 10, 16); err == nil && n == 0 {
+				err = fmt.Errorf("number of commands in flight is 0; want 1 or more")
+			}
+			o.InFlight = int(n)
+		case "preemption":
+			var ok bool
+			if o.Preemption, ok = queue.ParsePreemption(v); !ok {
+				err = fmt.Errorf("unknown preemption %q; want %s%s", v, strings.Join(queue.Preemptions(), ", "), spelling.Suggest(v, queue.Preemptions()))
+			}
 		default:
 			if o.Engine.Values = v == "on"; v != "on" && v != "off" {
 				err = fmt.Errorf(`unknown value %q for "values"; want on or off`, v)

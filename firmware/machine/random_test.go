@@ -16,6 +16,7 @@ import (
 	"anesim/firmware/driver"
 	"anesim/firmware/engine"
 	"anesim/firmware/queue"
+	"anesim/hw/clock"
 )
 
 // Ten million take the machine of .ci/long some ten minutes.
@@ -46,8 +47,8 @@ func TestRandomCommands(t *testing.T) {
 	n := total.commands + total.calls
 	t.Logf("%d commands and %d calls in %v, %.0f a second: %d answered, %d refused, %d dropped; %d requests finished, %d aborted; %d notifications",
 		total.commands, total.calls, took.Round(time.Millisecond), float64(n)/took.Seconds(), total.answered, total.refused, total.dropped, total.finished, total.aborted, total.notified)
-	t.Logf("%d runs of descriptors, %d switches between queues", total.runs, total.switches)
-	if total.answered == 0 || total.refused == 0 || total.dropped == 0 || total.finished == 0 || total.aborted == 0 || total.notified == 0 || total.runs <= total.finished {
+	t.Logf("%d runs of descriptors, %d stopped, %d switches between queues; %d calls timed out, %d completions came late", total.runs, total.stops, total.switches, total.expired, total.late)
+	if total.answered == 0 || total.refused == 0 || total.dropped == 0 || total.finished == 0 || total.aborted == 0 || total.notified == 0 || total.runs <= total.finished || total.stops == 0 || total.expired == 0 || total.late == 0 {
 		t.Errorf("something never happened: %+v", total)
 	}
 }
@@ -57,6 +58,7 @@ type walkCounts struct {
 	commands, calls                      int
 	answered, refused, dropped, notified uint64
 	finished, aborted, runs, switches    uint64
+	stops, expired, late                 uint64
 }
 
 func (c *walkCounts) add(o *walkCounts) {
@@ -70,6 +72,9 @@ func (c *walkCounts) add(o *walkCounts) {
 	c.aborted += o.aborted
 	c.runs += o.runs
 	c.switches += o.switches
+	c.stops += o.stops
+	c.expired += o.expired
+	c.late += o.late
 }
 
 // randomModels returns a layer, a chain of several runs, a container of several procedures, and a
@@ -107,6 +112,8 @@ type walk struct {
 	buffers []uint64
 	counts  walkCounts
 	ended   map[queue.ID]int
+
+	posted, completed int // asynchronous requests
 }
 
 type walkClient struct {
@@ -116,7 +123,11 @@ type walkClient struct {
 
 func newWalk(t *testing.T, seed uint64, models []*anesim.Model, values bool) *walk {
 	t.Helper()
-	m, err := New(t.Context(), Options{Engine: engine.Options{Values: values, Seed: seed, Memory: 16 << 20}})
+	o := Options{Engine: engine.Options{Values: values, Seed: seed, Memory: 16 << 20}}
+	r := rand.New(rand.NewPCG(seed, 0x73))
+	o.InFlight, o.Preemption = r.IntN(4), pick(r, queue.PreemptNever, queue.PreemptRuns, queue.PreemptAbort)
+	o.Engine.Host, _ = engine.HostByName(pick(r, "none", "macos-air", "linux-m1"))
+	m, err := New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,6 +187,10 @@ func (w *walk) step() {
 		}
 	case n < 92:
 		w.m.Hold(r.IntN(2) == 0)
+	case n < 95:
+		if err := w.m.timeline.runUntil(w.m.Now()+clock.Nanoseconds(r.IntN(300)), true); err != nil && w.m.engine.queue.State() != queue.Pause {
+			w.t.Errorf("run until: %v", err)
+		}
 	case n < 97:
 		if _, err := w.m.Step(); err != nil && w.m.engine.queue.State() != queue.Pause {
 			w.t.Errorf("step: %v", err)
@@ -366,9 +381,11 @@ func (w *walk) command() {
 		ch = 1 - ch
 	}
 	w.counts.commands++
-	before := w.m.Ledger()
+	before, posted := w.m.Ledger(), w.m.timeline.posted
 	reply := w.m.Send(ch, &command.Message{Header: w.header(id), Body: w.body(id)})
-	w.counted(before, w.m.Ledger(), reply)
+	if w.m.timeline.posted == posted { // no other call sends a command meanwhile
+		w.counted(before, w.m.Ledger(), reply)
+	}
 }
 
 // garbage sends random bytes, which need not be a valid message.
@@ -435,7 +452,24 @@ func (w *walk) call() {
 		for range r.IntN(3) {
 			q.Surfaces = append(q.Surfaces, w.buffer())
 		}
+		if r.IntN(4) == 0 {
+			q.Signal = []command.Event{{ID: uint32(r.IntN(3)), Value: uint64(r.IntN(60))}}
+		}
+		if r.IntN(8) == 0 {
+			q.Wait = []command.Event{{ID: uint32(r.IntN(3)), Value: uint64(r.IntN(60))}}
+		}
 		a.Struct = q.Append(nil)
+		if r.IntN(2) == 0 || len(q.Wait) > 0 {
+			a.Timeout = time.Duration(1 + r.IntN(300_000))
+		}
+		if r.IntN(2) == 0 {
+			a.Wake = func(x driver.Completion) {
+				w.completed++
+				if le.Uint64(x.Reply) != q.Sequence || le.Uint64(x.Reply[8:]) != q.Token || driver.Return(le.Uint32(x.Reply[0x20:])) != x.Return {
+					w.t.Errorf("completion %x of %+v with %v", x.Reply, q, x.Return)
+				}
+			}
+		}
 	case "ANE_ProgramCreate":
 		word(0, imageBase+imageSize*uint64(r.IntN(w.models+1)))
 	case "ANE_MemoryMapRequest":
@@ -464,6 +498,9 @@ func (w *walk) call() {
 		}
 	}
 	res := c.user.Call(s.Number, a)
+	if a.Wake != nil && res.Return == driver.Success {
+		w.posted++
+	}
 	if !exact && res.Return != driver.BadArgument {
 		w.t.Errorf("%s one off: %v", s.Name, res.Return)
 	}

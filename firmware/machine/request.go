@@ -7,6 +7,7 @@ import (
 
 	"anesim/firmware/command"
 	"anesim/firmware/engine"
+	"anesim/firmware/queue"
 	"anesim/hw/clock"
 )
 
@@ -20,12 +21,25 @@ type request struct {
 	procedure *procedure
 	header    command.Header
 	call      command.Call
+	id        queue.ID     // once it is in a queue
+	owner     *outstanding // the client's call that it belongs to, or nil
 
 	pass   *engine.Call
 	unbind func() // nil before the call has begun
+	ran    bool   // the last run of descriptors is executed
 	done   bool
 	err    error
 	faults int
+	again  *stoppedRun
+	other  bool // the last Run executed another request
+}
+
+// A stoppedRun is a run that a more urgent request has stopped. Its results are in the model's memory
+// already; when the run starts again, only its time passes. Requests that could see the results early
+// wait; see request.Waiting.
+type stoppedRun struct {
+	took clock.Nanoseconds
+	more bool
 }
 
 // checkBindings returns the status with which the call is refused, or OK if it can be accepted. It
@@ -61,30 +75,94 @@ func (q *request) resultStatus() command.Status {
 // Run executes the call's next run of descriptors. If another call in progress uses the program's
 // buffers, which exist once, Run runs that call instead, whatever the priorities are.
 func (q *request) Run() (took clock.Nanoseconds, more bool) {
-	if q.done { // another request has run this one to its end
+	x := q.executor
+	x.running, q.other = q, false
+	delay := max(0, x.awake-x.queue.Now()) // a request for which the engine began to wake was stopped
+	if r := q.again; r != nil {
+		q.again = nil
+		x.awake = x.queue.Now() + delay
+		return delay + r.took, r.more
+	}
+	took, more = q.executeRun()
+	if q.pass != nil && !q.other {
+		x.awake = x.queue.Now() + delay + q.pass.LastRun().Delay
+	}
+	return delay + took, more
+}
+
+func (q *request) executeRun() (took clock.Nanoseconds, more bool) {
+	if q.ran { // another request has run this one to its end
 		return 0, false
 	}
 	if q.pass == nil {
 		if q.err = q.startCall(); q.err != nil {
 			if errors.Is(q.err, engine.ErrOutstanding) || errors.Is(q.err, engine.ErrWaiting) {
 				if o := q.executor.findBlockingRequest(q); o != nil {
-					took, _ = o.Run()
+					q.other = true
+					if took, more = o.executeRun(); !more {
+						o.finishCall()
+					}
 					return took, true
 				}
 			}
-			q.finishCall()
+			q.ran = true
 			return 0, false
 		}
 	}
-	took, more = q.pass.Run()
-	if !more {
+	if took, more = q.pass.Run(); !more {
+		q.ran = true
 		var res *engine.Result
 		if res, q.err = q.pass.Result(); q.err == nil {
 			q.program.last, q.faults = res, len(res.Report.Faults)
 		}
-		q.finishCall()
 	}
 	return took, more
+}
+
+// Rewind stops the run in progress, which began the given time ago, if that is possible. It
+// implements [queue.Interruptible].
+func (q *request) Rewind(after clock.Nanoseconds) bool {
+	x := q.executor
+	if q.other || q.pass == nil {
+		return false
+	}
+	c := q.pass.LastRun()
+	began := max(0, x.queue.Now()-x.awake) // since the first descriptor
+	if began >= c.Stoppable {
+		return false
+	}
+	q.again = &stoppedRun{c.Time, !q.ran}
+	x.lost += began
+	if c.Time > 0 {
+		x.wasted += clock.Nanojoules(float64(c.Energy) * float64(began/c.Time))
+	}
+	x.running = nil
+	return true
+}
+
+// Waiting reports whether the request must wait for another one whose run is in progress or was
+// stopped, because their calls share a buffer. It implements [queue.Waiter].
+func (q *request) Waiting() bool {
+	x := q.executor
+	if x.queue.Preemption != queue.PreemptAbort {
+		return false // Run gives the engine to the other request
+	}
+	for _, o := range x.pending {
+		if o != q && (o.again != nil || o == x.running) && o.sharesBuffer(q) {
+			return true
+		}
+	}
+	return false
+}
+
+// sharesBuffer reports whether q and o use the same program or a common buffer.
+func (q *request) sharesBuffer(o *request) bool {
+	if q.procedure.loaded.SharesBuffer(o.procedure.loaded) {
+		return true
+	}
+	return slices.ContainsFunc(q.call.Buffers, func(b command.Buffer) bool {
+		return slices.ContainsFunc(o.call.Buffers, func(c command.Buffer) bool { return b.Address == c.Address })
+	})
 }
 
 // findBlockingRequest returns a request in progress for which q must wait, or nil if there is none.
@@ -93,7 +171,7 @@ func (x *executor) findBlockingRequest(q *request) (first *request) {
 	for _, id := range slices.Sorted(maps.Keys(x.pending)) {
 		o := x.pending[id]
 		switch {
-		case o == q || o.pass == nil || o.done:
+		case o == q || o.pass == nil || o.ran:
 		case o.procedure == q.procedure:
 			return o
 		case first == nil:
@@ -113,8 +191,10 @@ func (q *request) startCall() error {
 	}
 	if q.pass, err = l.Start(q.executor.ctx); err != nil {
 		q.unbind()
+		return err
 	}
-	return err
+	q.pass.Restartable = q.executor.queue.Preemption == queue.PreemptAbort
+	return nil
 }
 
 // bindArguments makes the program's ports use the call's buffers and sets its parameters to the
@@ -141,8 +221,11 @@ func (q *request) settings() (list []engine.Setting) {
 }
 
 // finishCall ends the call. It restores the program's bindings, signals the call's events, and
-// reports the end of the call to the machine.
+// reports the end of the call to the machine. It does nothing if the call has ended before.
 func (q *request) finishCall() {
+	if q.done {
+		return
+	}
 	q.done = true
 	if q.unbind != nil {
 		q.unbind()
@@ -167,5 +250,5 @@ func (q *request) Abort() {
 	if q.unbind != nil {
 		q.unbind()
 	}
-	q.done, q.err = true, engine.ErrAborted
+	q.ran, q.done, q.err = true, true, engine.ErrAborted
 }

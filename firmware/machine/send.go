@@ -3,10 +3,12 @@ package machine
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"anesim/firmware/command"
 	"anesim/firmware/driver"
@@ -29,14 +31,14 @@ func (p *player) sendCommand(words []string, post bool) error {
 		}
 		id = command.ID(n)
 	}
-	kv, err := parsePairs(words[2:], "priority", "program", "process", "procedure", "model", "procedures", "bars", "bind", "wait", "signal", "shared", "order", "group", "inputs", "buffers", "sets", "bytes", "property", "value", "checksum")
+	kv, err := parsePairs(words[2:], "priority", "program", "process", "procedure", "model", "procedures", "bars", "bind", "wait", "signal", "shared", "order", "group", "inputs", "buffers", "sets", "bytes", "property", "value", "checksum", "timeout")
 	if err != nil {
 		return err
 	}
 	n := map[string]int64{"priority": 5, "program": -1, "process": -1, "sets": 1, "bytes": -1, "checksum": int64(command.ChecksumValid)}
 	for k := range kv {
 		switch k {
-		case "model", "bars", "bind", "wait", "signal", "shared", "buffers":
+		case "model", "bars", "bind", "wait", "signal", "shared", "buffers", "timeout":
 		case "value", "checksum":
 			if n[k], err = parseNumber(kv, k, 0, 1<<40); err != nil {
 				return err
@@ -53,6 +55,16 @@ func (p *player) sendCommand(words []string, post bool) error {
 	if m.Body, err = p.newCommandBody(id, kv, n); err != nil {
 		return err
 	}
+	limit, err := parseTimeout(kv)
+	if err != nil {
+		return err
+	}
+	if limit > 0 {
+		if ch != command.Execution || post {
+			return fmt.Errorf(`"timeout" is for calls that are sent on the execution channel`)
+		}
+		return p.reportEnd(p.machine.SendWithin(&m, limit), m.Program, m.Process)
+	}
 	if post {
 		if err := p.machine.Post(ch, &m); err != nil {
 			p.reportOutcome(err.Error(), "refused")
@@ -65,6 +77,35 @@ func (p *player) sendCommand(words []string, post bool) error {
 	p.reportReply(&r, m.Program, m.Process)
 	return nil
 }
+
+// parseTimeout returns the value of the key timeout, or 0 if it is missing.
+func parseTimeout(kv map[string]string) (time.Duration, error) {
+	text, ok := kv["timeout"]
+	if !ok {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("invalid timeout %q; want a positive duration such as 2ms", text)
+	}
+	return d, nil
+}
+
+// reportEnd writes how a call with a time limit ended as the outcome of the step.
+func (p *player) reportEnd(e driver.End, program, process int32) error {
+	if e.Stuck {
+		return errNeverReturns
+	}
+	if e.Expired {
+		p.reportReturn(driver.Timeout)
+		return nil
+	}
+	p.reportReply(&e.Reply, program, process)
+	return nil
+}
+
+// errNeverReturns is the error of a step whose call nothing can end.
+var errNeverReturns = errors.New("the call never returns: nothing is left to happen that could end it; give it a timeout, or make it asynchronous")
 
 // mostNumber is the largest number that may be given as key=value.
 const mostNumber = 1 << 20
@@ -282,7 +323,7 @@ func (p *player) invokeSelector(words []string) error {
 	if err != nil {
 		return err
 	}
-	kv, err := parsePairs(words[2:], "model", "program", "qos", "sequence", "size", "usage", "address", "procedure", "procedures", "bytes", "surfaces", "bars", "bind")
+	kv, err := parsePairs(words[2:], "model", "program", "qos", "sequence", "size", "usage", "address", "procedure", "procedures", "bytes", "surfaces", "bars", "bind", "wait", "signal", "shared", "async", "timeout")
 	if err != nil {
 		return err
 	}
@@ -291,7 +332,7 @@ func (p *player) invokeSelector(words []string) error {
 	var surfaces []uint64
 	for k, v := range kv {
 		switch k {
-		case "model", "bars", "bind":
+		case "model", "bars", "bind", "wait", "signal", "shared", "async", "timeout":
 		case "surfaces":
 			for _, name := range strings.Split(v, ",") {
 				at, err := p.parseAddress(name)
@@ -326,9 +367,32 @@ func (p *player) invokeSelector(words []string) error {
 	if err := p.fillSelectorStruct(in, sel.Name, kv, n, surfaces); err != nil {
 		return err
 	}
-	r := c.user.Call(sel.Number, driver.Arguments{
-		Scalars: make([]uint64, sel.ScalarsIn), Struct: in, ScalarsOut: sel.ScalarsOut, StructOut: sel.StructOut,
-	})
+	a := driver.Arguments{Scalars: make([]uint64, sel.ScalarsIn), Struct: in, ScalarsOut: sel.ScalarsOut, StructOut: sel.StructOut}
+	if a.Timeout, err = parseTimeout(kv); err != nil {
+		return err
+	}
+	if sel.Name != "ANE_ProgramSendRequest" && (a.Timeout > 0 || kv["async"] != "") {
+		return fmt.Errorf(`"async" and "timeout" are for ANE_ProgramSendRequest`)
+	}
+	var port *wakePort
+	if _, async := kv["async"]; async {
+		if port, err = p.usePort(kv["async"], words[0], uint64(n["sequence"])); err != nil {
+			return err
+		}
+		a.Wake = p.newWake(kv["async"], uint64(n["sequence"]))
+	}
+	before := p.machine.Now()
+	r := c.user.Call(sel.Number, a)
+	if p.machine.timeline.stuck {
+		p.machine.timeline.stuck = false
+		return errNeverReturns
+	}
+	if port != nil && r.Return != driver.Success {
+		port.cancel(uint64(n["sequence"]))
+	}
+	if now := p.machine.Now(); now > before && a.Wake == nil && p.machine.engine.session.Options().Host.Floor.Value > 0 {
+		fmt.Fprintf(p.w, "  @ %v: the call returns, after %v\n", now, now-before)
+	}
 	p.reportReturn(r.Return)
 	p.mapped = 0
 	if r.Return == driver.Success && len(r.Scalars) > 0 {
@@ -384,7 +448,7 @@ func (p *player) fillSelectorStruct(in []byte, selector string, kv map[string]st
 		}
 		q := driver.Request{
 			Token: uint64(n["program"]), Sequence: uint64(n["sequence"]), QoS: uint32(n["qos"]), Surfaces: surfaces,
-			Bars: settings.Bars, LiveIns: settings.LiveIns,
+			Bars: settings.Bars, LiveIns: settings.LiveIns, Wait: settings.Wait, Signal: settings.Signal, Shared: settings.Shared,
 		}
 		copy(in, q.Append(nil))
 	case "ANE_ProgramInputsReady":

@@ -7,6 +7,7 @@ import (
 
 	"anesim/firmware/broker"
 	"anesim/firmware/engine"
+	"anesim/hw/host"
 )
 
 // WriteStatistics writes a summary to w: counts of messages and requests, the results of
@@ -20,6 +21,12 @@ func (m *Machine) WriteStatistics(w io.Writer) error {
 	if n := m.Waiting(); n > 0 || m.engine.dropped > 0 {
 		fmt.Fprintf(w, "events: %s waiting, %d dropped while waiting\n", pluralize(n, "request"), m.engine.dropped)
 	}
+	if t := m.timeline; t.expired+t.late > 0 || len(t.open) > 0 {
+		fmt.Fprintf(w, "calls of clients: %d completed, %d timed out, %d outstanding; %s dropped\n", t.completed, t.expired, len(t.open), pluralize(t.late, "late completion"))
+	}
+	if q.Stops > 0 {
+		fmt.Fprintf(w, "preemption: %s of descriptors stopped, %v of engine time and %v lost\n", pluralize(q.Stops, "run"), m.engine.lost, m.engine.wasted)
+	}
 	for _, slot := range m.Slots() {
 		r := m.engine.programs[slot]
 		fmt.Fprintf(w, "program %d: %s at %#x, called %s", slot, r.image.name, r.procedures[0].loaded.Address(), pluralize(r.calls, "time"))
@@ -31,7 +38,8 @@ func (m *Machine) WriteStatistics(w io.Writer) error {
 		}
 		fmt.Fprintln(w)
 	}
-	if stages := m.engine.session.Options().Host.Stages(); stages != nil {
+	h := &m.engine.session.Options().Host
+	if stages := h.Stages(); stages != nil {
 		fmt.Fprint(w, "host, each call:")
 		for i, s := range stages {
 			sep := ","
@@ -40,7 +48,7 @@ func (m *Machine) WriteStatistics(w io.Writer) error {
 			}
 			fmt.Fprintf(w, "%s %s %.1f us", sep, s.Name, s.Time.Value)
 		}
-		fmt.Fprintln(w)
+		fmt.Fprintf(w, "\nhost, selector 2: %.1f us from request to completion; the documents measured %.0f us from entry to return\n", h.InSelector(), host.SelectorTime().Value)
 	}
 	_, err := fmt.Fprintf(w, "memory: %d bytes used; user clients: %d; models at the broker: %d\n", m.engine.session.Used(), m.driver.Clients(), countResidentModels(m.broker))
 	return err

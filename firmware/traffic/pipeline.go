@@ -70,7 +70,7 @@ func (l *Outcome) connectClients(ctx context.Context) error {
 		if err != nil {
 			return l.Script.Clients[i].wrapError(err)
 		}
-		l.Config.Clients[i].Host.Outside = overlappingHostTime(&l.Options, res.Host)
+		l.Config.Clients[i].Host.Outside = l.Options.Host.Path(res.Host).Outside
 		l.Saved[i] = session.Saved().HostCopyBytes - before
 	}
 	return nil

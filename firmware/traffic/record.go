@@ -9,7 +9,6 @@ import (
 
 	"anesim/firmware"
 	"anesim/firmware/engine"
-	"anesim/firmware/queue"
 )
 
 // MaxRecordedCalls is the largest number of calls in a recorded script.
@@ -36,14 +35,11 @@ func (l *Outcome) WriteMachineScript(w io.Writer, model func(*ScriptClient) stri
 	case len(l.Events) >= MaxEvents:
 		return fail("event list is full (%d events); later events may be missing", len(l.Events))
 	}
-	if l.Script.Preemption != queue.PreemptRuns {
-		return fail("script sets preemption %v, which firmware scripts do not support", l.Script.Preemption)
-	}
 	if l.Script.Power != (firmware.PowerPolicy{}) {
 		return fail("script sets a power policy, which firmware scripts do not support")
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "option chip=%s host=%s seed=1 values=off\n", l.Options.Chip.Name, l.Options.Host.Name)
+	fmt.Fprintf(&b, "option chip=%s host=%s seed=1 values=off preemption=%v\n", l.Options.Chip.Name, l.Options.Host.Name, l.Script.Preemption)
 	for i := range l.Script.Clients {
 		c := &l.Script.Clients[i]
 		text := model(c)

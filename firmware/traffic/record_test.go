@@ -9,7 +9,6 @@ import (
 	"anesim/bench/scripts"
 	"anesim/firmware"
 	"anesim/firmware/engine"
-	"anesim/firmware/queue"
 	"anesim/firmware/traffic"
 )
 
@@ -36,11 +35,6 @@ func TestLoadsThatCannotBeRecorded(t *testing.T) {
 		t.Errorf("power settings: %v", err)
 	}
 	s.Power = firmware.PowerPolicy{}
-	s.Preemption = queue.PreemptAbort
-	if err := l.WriteMachineScript(&strings.Builder{}, name); !errors.As(err, &e) {
-		t.Errorf("preemption: %v", err)
-	}
-	s.Preemption = queue.PreemptRuns
 	for range traffic.MaxRecordedCalls {
 		l.Events = append(l.Events, traffic.Event{What: traffic.Queued})
 	}

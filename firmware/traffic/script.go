@@ -255,11 +255,10 @@ const bins = 60
 // newClient converts client c of the script to a client of the simulation. Its program has the times
 // in turns.
 func newClient(c *ScriptClient, o *engine.Options, turns []*engine.Result) (Client, error) {
-	split := o.Host.Split()
 	x := Client{
 		Name: c.Name, Priority: queue.Priority(c.Priority), Arrival: Arrival(cmp.Or(c.Arrival, string(BackToBack))),
 		Rate: c.Rate, After: -1, Threads: c.Threads, Streams: c.Streams,
-		Host: Host{Before: toNanoseconds(split.Before.Value), After: toNanoseconds(split.After.Value)},
+		Host: o.Host.Path(0),
 	}
 	var works []Work
 	for _, res := range turns {
@@ -287,16 +286,7 @@ func newWork(o *engine.Options, res *engine.Result) (Work, error) {
 	for i := range d.Descriptors {
 		energy += d.Descriptors[i].Energy
 	}
-	return Work{runs, stoppable, energy, hw.Engines(d.Descriptors), overlappingHostTime(o, res.Host)}, nil
-}
-
-func toNanoseconds(v float64) clock.Nanoseconds { return clock.Nanoseconds(1e3 * v) }
-
-// overlappingHostTime returns the part of the time host of a call that overlaps with other calls.
-// It consists of a part of the fixed time, and of the copies of inputs and outputs, which the
-// calling thread makes (assumed).
-func overlappingHostTime(o *engine.Options, host clock.Nanoseconds) clock.Nanoseconds {
-	return toNanoseconds(o.Host.Split().Beside.Value) + max(0, host-toNanoseconds(o.Host.Floor.Value))
+	return Work{runs, stoppable, energy, hw.Engines(d.Descriptors), o.Host.Path(res.Host).Outside}, nil
 }
 
 // RunTimes returns the engine times of the runs in the first dispatch of res. A run is a sequence

@@ -8,6 +8,7 @@ import (
 	"anesim/firmware"
 	"anesim/firmware/queue"
 	"anesim/hw/clock"
+	"anesim/hw/host"
 )
 
 // An Arrival says when a client makes its calls.
@@ -74,14 +75,7 @@ func (c *Client) Works() []Work {
 }
 
 // A Host holds the time that a call spends outside the engine, in three parts.
-type Host struct {
-	Outside clock.Nanoseconds // overlaps with other calls
-	Before  clock.Nanoseconds // after the gate and before the engine
-	After   clock.Nanoseconds // after the engine, until the gate opens
-}
-
-// Total returns how long a call spends outside the engine, not counting waits.
-func (h *Host) Total() clock.Nanoseconds { return h.Outside + h.Before + h.After }
+type Host = host.Path
 
 // A Config describes the clients and the duration of a simulation.
 type Config struct {

@@ -1,6 +1,9 @@
 package host
 
-import "anesim/hw/evidence"
+import (
+	"anesim/hw/clock"
+	"anesim/hw/evidence"
+)
 
 // A Stage is one step of a call that runs outside the engine, with its duration in microseconds.
 type Stage struct {
@@ -8,15 +11,24 @@ type Stage struct {
 	Time evidence.Constant
 }
 
+// Names of stages. The first one is spent in the client's process and the others in its request.
+const (
+	binding    = "binding and copies"
+	request    = "request"
+	kick       = "kick"
+	firmware   = "firmware"
+	completion = "completion"
+)
+
 // budget lists the stages of a small call on an M1 under macOS, in order (measured: the latency
 // budget of the documents). They sum to 183.5 us. The documents also give 190 us for the whole call
 // and 163 us for the kernel's part of it.
 var budget = [...]Stage{
-	{"binding and copies", evidence.New(25, "us", evidence.Measured, "latency budget of a small dispatch: user-space binding, runtime and host copies")},
-	{"request", evidence.New(16, "us", evidence.Measured, "latency budget of a small dispatch: building the firmware request")},
-	{"kick", evidence.New(2.5, "us", evidence.Measured, "latency budget of a small dispatch: the doorbell, 2 to 3 us")},
-	{"firmware", evidence.New(130, "us", evidence.Measured, "latency budget of a small dispatch: the firmware's round trip, including the engine's time")},
-	{"completion", evidence.New(10, "us", evidence.Measured, "latency budget of a small dispatch: completion in the kernel, about two interrupts per call")},
+	{binding, evidence.New(25, "us", evidence.Measured, "latency budget of a small dispatch: user-space binding, runtime and host copies")},
+	{request, evidence.New(16, "us", evidence.Measured, "latency budget of a small dispatch: building the firmware request")},
+	{kick, evidence.New(2.5, "us", evidence.Measured, "latency budget of a small dispatch: the doorbell, 2 to 3 us")},
+	{firmware, evidence.New(130, "us", evidence.Measured, "latency budget of a small dispatch: the firmware's round trip, including the engine's time")},
+	{completion, evidence.New(10, "us", evidence.Measured, "latency budget of a small dispatch: completion in the kernel, about two interrupts per call")},
 }
 
 // interrupts is the number of interrupts that a call raises at the host. Most likely they are the
@@ -37,12 +49,16 @@ func BudgetSum() float64 {
 }
 
 // Stages returns the stages of a call on this host, or nil if the host adds no fixed time per call.
-// The durations were measured on one machine and are scaled so that they sum to h.Floor.
+// The durations were measured on one machine and are scaled so that they sum to h.Floor, unless they
+// are those of h.
 func (h *Host) Stages() []Stage {
 	if h.Floor.Value <= 0 {
 		return nil
 	}
 	list := append([]Stage(nil), budget[:]...)
+	if h.Floor.Value == BudgetSum() {
+		return list
+	}
 	share := h.Floor.Value / BudgetSum()
 	for i := range list {
 		c := &list[i].Time
@@ -51,6 +67,26 @@ func (h *Host) Stages() []Stage {
 		c.Source = "split as in a measured call of 183.5 us, scaled to the time that an empty call takes on this host: " + h.Floor.Source
 	}
 	return list
+}
+
+// selectorTime is how long the selector that sends a request was measured to take, from entry to
+// return, in another place of the documents than the stages.
+var selectorTime = evidence.New(163, "us", evidence.Measured, "latency of a small dispatch: the selector that sends a request, from entry to return")
+
+// SelectorTime returns how long the selector that sends a request takes in microseconds, as measured
+// on one machine. The stages after binding, which make up the selector, sum to a little less.
+func SelectorTime() evidence.Constant { return selectorTime }
+
+// InSelector returns the part of a call's fixed time, in microseconds, that passes between entry and
+// return of the selector that sends its request: all stages but the first.
+func (h *Host) InSelector() float64 {
+	sum := 0.0
+	for _, s := range h.Stages() {
+		if s.Name != binding {
+			sum += s.Time.Value
+		}
+	}
+	return sum
 }
 
 // twoThreads is the submission rate of two threads that submit back to back, relative to one
@@ -83,11 +119,11 @@ func (h *Host) Split() Split {
 	before, after := -beside, 0.0
 	for _, s := range stages {
 		switch s.Name {
-		case "firmware":
+		case firmware:
 			ahead := float64(s.Time.Value * engineAhead.Value)
 			before += ahead
 			after += s.Time.Value - ahead
-		case "completion":
+		case completion:
 			after += s.Time.Value
 		default:
 			before += s.Time.Value
@@ -98,4 +134,22 @@ func (h *Host) Split() Split {
 		us(before, "stages before the firmware, and half of the firmware's round trip (assumed)"),
 		us(after, "the other half of the firmware's round trip, and completion"),
 	}
+}
+
+// A Path divides the time that a host adds to one call by when it is spent, in order.
+type Path struct {
+	Outside clock.Nanoseconds // overlaps with other calls: a part of the fixed time, and the copies
+	Before  clock.Nanoseconds // after the gate and before the engine
+	After   clock.Nanoseconds // after the engine, until the gate opens
+}
+
+// Total returns how long a call spends outside the engine, not counting waits.
+func (p *Path) Total() clock.Nanoseconds { return p.Outside + p.Before + p.After }
+
+// Path divides the time total, which [Host.Time] returned for a call. The calling thread is assumed
+// to make the copies, and all of them before the call.
+func (h *Host) Path(total clock.Nanoseconds) Path {
+	ns := func(us float64) clock.Nanoseconds { return clock.Nanoseconds(1e3 * us) }
+	s := h.Split()
+	return Path{ns(s.Beside.Value) + max(0, total-ns(h.Floor.Value)), ns(s.Before.Value), ns(s.After.Value)}
 }

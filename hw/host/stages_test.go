@@ -81,7 +81,7 @@ func TestChipNote(t *testing.T) {
 }
 
 // A constant that no row shows is assumed to be nothing; every other one is fitted, and says
-// to which rows.
+// to which rows, or measured.
 func TestEvidenceOfPresets(t *testing.T) {
 	for _, h := range host.Presets() {
 		for name, c := range h.Constants() {
@@ -89,9 +89,33 @@ func TestEvidenceOfPresets(t *testing.T) {
 			if c.Value == 0 {
 				want = evidence.Assumed
 			}
+			if h.Name == "macos-guide-live" && name == "HostFloor" {
+				want = evidence.Measured
+			}
 			if c.Evidence != want || c.Source == "" {
 				t.Errorf("%s: %s = %v is %v, want %v (%s)", h.Name, name, c.Value, c.Evidence, want, c.Source)
 			}
 		}
+	}
+}
+
+// TestLiveHost checks that the stages of the guide's budget are as the document has them, and that
+// the selector takes the stages after binding, 158.5 us of the 163 us measured elsewhere.
+func TestLiveHost(t *testing.T) {
+	h, err := host.ByName("macos-guide-live")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []float64{25, 16, 2.5, 130, 10} {
+		if s := h.Stages()[i]; s.Time.Value != want || s.Time.Evidence != evidence.Measured {
+			t.Errorf("%s: %+v, want %v us", s.Name, s.Time, want)
+		}
+	}
+	if got := h.InSelector(); got != 158.5 || host.SelectorTime().Value != 163 {
+		t.Errorf("the selector takes %v us of %v", got, host.SelectorTime())
+	}
+	p := h.Path(h.Time(host.Load{}))
+	if total := p.Total(); math.Abs(float64(total)-183_500) > 1e-6 {
+		t.Errorf("%+v takes %v", p, total)
 	}
 }

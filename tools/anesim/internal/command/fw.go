@@ -31,15 +31,19 @@ func fwCommand() *cobra.Command {
 result of each step, the events of the task queues, the list of messages, and statistics.
 The SCRIPT - is standard input. A failed expectation ends the run with exit status 1.
 
-  option host=macos-air seed=3 values=on     chip, host, seed, values, and depth= of the
-                                             rings; must come first
+  option host=macos-air seed=3 values=on     chip, host, seed, values, depth= of the rings,
+                                             in_flight= commands that the driver admits, 1
+                                             as on macOS, preemption=none|run|abort; must
+                                             come first
   model NAME builtin|file FILE|layer OP KEYS a model for load commands; layers
                                              OP KEYS / OP KEYS has a procedure for each
   client NAME rights=user-access,realtime    a user client; kind=control|direct|hints,
                                              privileged, qos=CLASS connects it to the broker
   call NAME SELECTOR model=|program=|...     a selector with a struct of its size; size=N
                                              changes the size; qos= is the class of service
-                                             of a request, 0 (most urgent) to 7 (assumed)
+                                             of a request, 0 (most urgent) to 7 (assumed);
+                                             timeout=2ms, async=PORT sequence=N: returns when
+                                             the request is posted
   map NAME BUFFER bytes=N                    a buffer, for surfaces=BUFFER,BUFFER of calls
   lend NAME OTHER program=N                  a handle to a program, for another client
   ask NAME program=N                         a request through the broker
@@ -48,7 +52,7 @@ The SCRIPT - is standard input. A failed expectation ends the run with exit stat
                                              procedure=, wait=EVENT:VALUE, signal=,
                                              shared=, buffers=PORT:BUFFER, bars=BAR:VALUE,
                                              bind=NAME:VALUE; a list may be a number of
-                                             empty entries
+                                             empty entries; timeout=2ms ends a call
   post control|execution COMMAND ...         the same without the doorbell
   doorbell N                                 write a doorbell word and show the answer
   signal EVENT VALUE                         an event, from the host
@@ -60,6 +64,7 @@ The SCRIPT - is standard input. A failed expectation ends the run with exit stat
   close NAME                                 end a client
   expect NAME|CODE                           result of the last step: ok, refused,
                                              dropped, denied, Success, 0xe00002c7, ...
+  expect completion PORT N RETURN            wait for the completion of sequence N
   expect finished N                          finished requests so far
   expect event EVENT VALUE
   expect notified NOTIFICATION N             unsolicited messages so far
@@ -69,6 +74,10 @@ The SCRIPT - is standard input. A failed expectation ends the run with exit stat
 Bars and bind set fields of the descriptors for one call, as FILE.params beside the model
 says: the bars of its address, data-set and offset lines by number, from 0, and a param
 by its name. A call with another number or name, or a value out of range, runs nothing.
+
+A client's call takes the time of the host's stages, as in anesim load; the script's own
+messages (send, post, raw) and requests on hold take none. With one command in flight,
+nothing is ever preempted, since no host has two programs at the engine.
 
 anesim run --record FILE and anesim load --record FILE write such scripts. See
 docs/firmware.md for transcripts.`,
