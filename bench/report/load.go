@@ -2,6 +2,7 @@ package report
 
 import (
 	"anesim/bench/scripts"
+	"anesim/firmware/broker"
 	"anesim/firmware/traffic"
 	"anesim/hw/clock"
 )
@@ -30,9 +31,19 @@ type Load struct {
 	MeanW       float64           `json:"mean_w"`
 	Runs        uint64            `json:"runs"`
 	Cut         bool              `json:"cut"`
+	Memory      *LoadMemory       `json:"memory,omitempty"` // nil if no client asks the broker
 	Clients     []LoadClient      `json:"clients"`
 	Timeline    []LoadBin         `json:"timeline"`
 	Events      []LoadEvent       `json:"events,omitempty"` // first events, as many as requested
+}
+
+// A LoadMemory says how much memory the models of the clients that ask the broker need. Clients that
+// call one model share it; an adapter adds its own weights.
+type LoadMemory struct {
+	Models   int    `json:"models"`
+	Adapters int    `json:"adapters"`
+	Bytes    uint64 `json:"bytes"`
+	Wired    uint64 `json:"wired_bytes"` // of models, while no call is pending
 }
 
 // A LoadEvent is something that happened to a call of a client, such as its arrival, or the
@@ -62,6 +73,9 @@ type LoadClient struct {
 	Name       string            `json:"name"`
 	Program    string            `json:"program"`
 	Priority   uint8             `json:"priority"`
+	QoS        string            `json:"qos,omitempty"`
+	QueueDepth int               `json:"queue_depth,omitempty"` // calls in flight that the broker permits without contention
+	AdapterOf  string            `json:"adapter_of,omitempty"`
 	Arrival    string            `json:"arrival"`
 	Rate       float64           `json:"rate_per_s,omitempty"`
 	Alone      LoadAlone         `json:"alone"`
@@ -149,6 +163,9 @@ func NewLoad(l *scripts.Load) *Load {
 		EnergyNJ: r.Energy, WaitNJ: r.WaitEnergy, MeanW: r.Watts(), Runs: r.Runs, Cut: r.Cut,
 		Clients: []LoadClient{}, Timeline: []LoadBin{},
 	}
+	if m := l.Memory; m.Models > 0 {
+		d.Memory = &LoadMemory{m.Models, m.Adapters, m.Bytes, m.Wired}
+	}
 	for i := range r.Clients {
 		d.Clients = append(d.Clients, newLoadClient(l, i))
 	}
@@ -203,6 +220,9 @@ func newLoadClient(l *scripts.Load, i int) LoadClient {
 		Name: c.Name, Program: l.Alone[i].Model.Name(), Priority: uint8(c.Priority), Arrival: string(c.Arrival), Rate: c.Rate,
 		Alone: newLoadAlone(c),
 		Calls: len(r.Latencies), MeanWaitNs: r.MeanWait(), MeanQueueNs: r.MeanQueueWait(), LongestNs: r.Longest, Stops: r.Stops, LostNs: r.Lost, Stuck: r.Stuck, Latency: []Percentile{},
+	}
+	if x := &l.Script.Clients[i]; c.Brokered {
+		d.QoS, d.QueueDepth, d.AdapterOf = x.QoS, broker.LimitDepth(x.QueueDepth, false), x.AdapterOf
 	}
 	d.After, d.SavedBytes = l.Script.Clients[i].After, l.Saved[i]*uint64(d.Calls)
 	if c.Arrival == traffic.BackToBack {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"anesim/firmware/queue"
 )
@@ -52,8 +53,9 @@ type Identity struct {
 // priority.
 type QoS uint8
 
-// Classes of service, most urgent first. The classes and their priorities are assumed: the
-// documents only say that two functions map an argument to a queue and a priority.
+// Classes of service, most urgent first. The priorities are assumed: the documents only say that two
+// functions map an argument to a queue and a priority, and that a default call has class 21 and
+// priority 5.
 const (
 	RealTime QoS = iota
 	UserInteractive
@@ -63,11 +65,41 @@ const (
 	Background
 )
 
+// classes holds the name, the priority and the number of each class. The numbers are those of the
+// public header for threads, which has no class RealTime.
+var classes = [...]struct {
+	name     string
+	priority queue.Priority
+	number   uint32
+}{
+	{"realtime", 0, 0}, {"interactive", 2, 33}, {"initiated", 3, 25}, {"default", 5, 21}, {"utility", 6, 17}, {"background", 7, 9},
+}
+
+// QoSNames returns the names of the classes, most urgent first.
+func QoSNames() (names []string) {
+	for _, c := range classes {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// ParseQoS returns the class with the given name, such as "default", or number, such as "21", and
+// whether there is one.
+func ParseQoS(text string) (QoS, bool) {
+	for q, c := range classes {
+		if c.name == text || c.number > 0 && strconv.FormatUint(uint64(c.number), 10) == text {
+			return QoS(q), true
+		}
+	}
+	return 0, false
+}
+
 // Priority returns the priority of requests with quality of service q. Only RealTime has a priority
 // that is reserved for realtime programs.
-func (q QoS) Priority() queue.Priority {
-	return [...]queue.Priority{0, 2, 3, 5, 6, 7}[min(q, Background)]
-}
+func (q QoS) Priority() queue.Priority { return classes[min(q, Background)].priority }
+
+// Class returns the number of the class in the public header, or 0 for RealTime.
+func (q QoS) Class() uint32 { return classes[min(q, Background)].number }
 
 // QueueIndex returns the index of the task queue for requests with quality of service q.
 func (q QoS) QueueIndex() int { return q.Priority().Queue() }
@@ -293,15 +325,19 @@ func (i *Instance) Release() {
 	}
 }
 
-// Depth returns how many requests the instance may have in flight. This is 1 while another client
-// has pending requests, and otherwise the queue depth in the instance's options.
+// Depth returns how many requests the instance may have in flight.
 func (i *Instance) Depth() int {
-	for _, p := range i.client.broker.turns {
-		if p.inst.client != i.client {
-			return 1
-		}
+	return LimitDepth(i.Options.QueueDepth, slices.ContainsFunc(i.client.broker.turns, func(p *pending) bool { return p.inst.client != i.client }))
+}
+
+// LimitDepth returns how many requests an instance with the given queue depth may have in flight, where
+// 0 means DefaultDepth. Under contention, which means while another client has pending requests, it
+// is 1.
+func LimitDepth(depth int, contended bool) int {
+	if contended {
+		return 1
 	}
-	return cmp.Or(i.Options.QueueDepth, DefaultDepth)
+	return cmp.Or(depth, DefaultDepth)
 }
 
 // Submit queues a request; [Broker.Turn] later performs it by calling run. Submit returns false if

@@ -301,13 +301,12 @@ func (p *player) addClient(words []string) error {
 	_, privileged := kv["privileged"]
 	c := &scriptClient{instance: map[uint64]*broker.Instance{}, priority: broker.Default.Priority()}
 	if q, ok := kv["qos"]; ok {
-		classes := []string{"realtime", "interactive", "initiated", "default", "utility", "background"}
-		at := slices.Index(classes, q)
-		if at < 0 {
-			return fmt.Errorf("unknown QoS class %q; want %s%s", q, strings.Join(classes, ", "), spelling.Suggest(q, classes))
+		class, ok := broker.ParseQoS(q)
+		if !ok {
+			return fmt.Errorf("unknown QoS class %q; want %s, or 33, 25, 21, 17, 9%s", q, strings.Join(broker.QoSNames(), ", "), spelling.Suggest(q, broker.QoSNames()))
 		}
-		c.priority = broker.QoS(at).Priority()
-		if c.broker, err = p.machine.broker.Connect(name, broker.Identity{Team: kv["team"], CodeDirectory: kv["hash"]}, broker.Unrestricted, broker.QoS(at), rights...); err != nil {
+		c.priority = class.Priority()
+		if c.broker, err = p.machine.broker.Connect(name, broker.Identity{Team: kv["team"], CodeDirectory: kv["hash"]}, broker.Unrestricted, class, rights...); err != nil {
 			p.reportOutcome(err.Error(), "denied")
 			return nil
 		}

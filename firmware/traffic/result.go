@@ -58,7 +58,7 @@ type ClientResult struct {
 	Name      string
 	Priority  queue.Priority
 	Latencies []clock.Nanoseconds // latencies of finished calls in ascending order
-	Wait      clock.Nanoseconds   // total time waiting for the gate
+	Wait      clock.Nanoseconds   // total time waiting for the broker and the gate
 	// QueueWait is the total time that calls spent in their task queue other than in runs that count:
 	// behind other calls, while the engine woke, and in runs that were stopped. Longest is the
 	// longest such time of one call.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"anesim/firmware"
+	"anesim/firmware/broker"
 	"anesim/firmware/engine"
 	"anesim/firmware/queue"
 	"anesim/hw"
@@ -52,6 +53,16 @@ type ScriptClient struct {
 	// use the same buffers, so that the host does not copy the values.
 	After string
 	Reads map[string]string
+
+	// QoS is a class of service (see [broker.ParseQoS]), which determines the priority instead of
+	// Priority. A client with QoS, QueueDepth, AdapterOf or KeepWired asks the broker for its calls.
+	QoS        string
+	QueueDepth int // largest number of calls in flight; 0 means the broker's default
+	// AdapterOf is the name of an earlier client whose model this client uses with weights of its
+	// own, of AdapterBytes bytes. Model, Dim, Layer and Bind must be those of that client.
+	AdapterOf    string
+	AdapterBytes uint64
+	KeepWired    bool // the memory of the model stays wired while nothing is pending
 
 	// Bind holds values of the program's run-time parameters, which calls take in turn. Each list has
 	// one value, or as many as the longest.
@@ -117,6 +128,8 @@ type Outcome struct {
 	// Saved holds, for each client, the number of bytes that a call does not copy because
 	// its buffers are shared with another client.
 	Saved []uint64
+	// Memory is the memory of the models of brokered clients.
+	Memory Memory
 	// Events holds the first events of the simulation, at most Script.Events.
 	Events []Event
 }
@@ -163,6 +176,9 @@ func (s *Script) Run(ctx context.Context, alone func(ctx context.Context, c *Scr
 		if err := l.addClient(i, turns); err != nil {
 			return nil, c.wrapError(err)
 		}
+	}
+	if l.Memory, err = l.countMemory(); err != nil {
+		return nil, err
 	}
 	l.Saved = make([]uint64, len(s.Clients))
 	if err := l.connectClients(ctx); err != nil {
@@ -258,7 +274,15 @@ func newClient(c *ScriptClient, o *engine.Options, turns []*engine.Result) (Clie
 	x := Client{
 		Name: c.Name, Priority: queue.Priority(c.Priority), Arrival: Arrival(cmp.Or(c.Arrival, string(BackToBack))),
 		Rate: c.Rate, After: -1, Threads: c.Threads, Streams: c.Streams,
+		Brokered: c.isBrokered(), Depth: c.QueueDepth,
 		Host: o.Host.Path(0),
+	}
+	if c.QoS != "" {
+		class, ok := broker.ParseQoS(c.QoS)
+		if !ok {
+			return Client{}, fmt.Errorf("unknown QoS class %q; want %s", c.QoS, strings.Join(broker.QoSNames(), ", "))
+		}
+		x.Priority = class.Priority()
 	}
 	var works []Work
 	for _, res := range turns {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"anesim/firmware"
+	"anesim/firmware/broker"
 	"anesim/firmware/queue"
 	"anesim/hw/clock"
 	"anesim/hw/host"
@@ -34,6 +35,11 @@ type Client struct {
 	// say that completions of a second stream never arrive on the M1, so the first call of
 	// each further stream counts in ClientResult.Stuck.
 	Streams int
+	// Brokered clients ask the broker, which takes their calls in the order of their priorities and
+	// lets each have Depth calls in flight, or one while another brokered client has a call pending.
+	// A Depth of 0 means [broker.DefaultDepth].
+	Brokered bool
+	Depth    int
 	// Runs holds the durations of the program's runs of descriptors, and Energy the energy
 	// of one dispatch.
 	Runs      []clock.Nanoseconds
@@ -144,6 +150,8 @@ func (c *Config) Check() error {
 			return fail("After is %d; want the index of an earlier client", x.After)
 		case (x.Arrival == Fixed || x.Arrival == Poisson) && !(x.Rate > 0 && x.Rate < 1e9):
 			return fail("rate is %g calls per second; want more than 0 and less than 1e9 for %s arrivals", x.Rate, x.Arrival)
+		case x.Depth < 0 || x.Depth > 0 && !x.Brokered:
+			return fail("depth is %d; want 0, or more for a brokered client", x.Depth)
 		case x.Threads < 0 || x.Threads > 1024 || x.Streams < 0 || x.Streams > 1024:
 			return fail("%d threads and %d streams; want 0 to 1024 of each", x.Threads, x.Streams)
 		}
@@ -298,6 +306,10 @@ type simulation struct {
 	works  [][]Work // of each client, in turn
 	// followers[i] lists the clients that make a call when a call of client i returns.
 	followers [][]int
+	brokered  []fifo             // calls of each client that wait for the broker
+	pending   []int              // calls of each client that have not returned
+	served    []int              // calls of each client that have passed the broker and not returned
+	callers   int                // brokered clients with pending calls
 	gate      [queue.Queues]fifo // calls that wait for the gate, by priority
 	queue     *queue.Scheduler   // calls in the task queues
 	inside    int                // calls that have passed the gate and not yet returned
@@ -328,6 +340,7 @@ func Simulate(c *Config) (*Result, error) {
 	s.power.Times = c.Power
 	s.power.Wake(firmware.AllDomains) // as if an earlier call had just ended
 	s.result.Clients = make([]ClientResult, len(c.Clients))
+	s.brokered, s.pending, s.served = make([]fifo, len(c.Clients)), make([]int, len(c.Clients)), make([]int, len(c.Clients))
 	s.followers = make([][]int, len(c.Clients))
 	for i := range c.Clients {
 		x := &c.Clients[i]
@@ -404,7 +417,12 @@ func (s *simulation) handleEvent(e *event) error {
 	case gates:
 		e.call.queued = s.now
 		s.reportEvent(Gated, s.now, e.call)
-		s.gate[s.Clients[e.call.client].Priority].push(e.call)
+		if s.Clients[e.call.client].Brokered {
+			s.brokered[e.call.client].push(e.call)
+			s.serveCalls()
+		} else {
+			s.gate[s.Clients[e.call.client].Priority].push(e.call)
+		}
 		s.admitCalls()
 	case enters:
 		e.call.entered = s.now
@@ -414,6 +432,7 @@ func (s *simulation) handleEvent(e *event) error {
 	case leaves:
 		s.inside--
 		s.endCall(e.call)
+		s.serveCalls()
 		s.admitCalls()
 	}
 	return nil
@@ -442,10 +461,37 @@ func (s *simulation) startCall(i int) {
 	turn := s.result.Clients[i].Started % len(s.works[i])
 	*c = call{simulation: s, client: i, arrived: s.now, number: s.calls - 1, turn: turn, work: &s.works[i][turn]}
 	s.result.Clients[i].Started++
+	if s.pending[i]++; s.pending[i] == 1 && x.Brokered {
+		s.callers++
+	}
 	s.reportEvent(Arrived, s.now, c)
 	s.scheduleEvent(s.now+c.work.Outside, event{kind: gates, call: c})
 	if x.Arrival != BackToBack && !follows {
 		s.scheduleEvent(s.now+s.nextArrivalGap(i), event{kind: arrives, from: i})
+	}
+}
+
+// serveCalls makes the broker pass on the calls that wait for it, the most urgent first and then the
+// oldest, of the clients that may have another call in flight.
+func (s *simulation) serveCalls() {
+	for s.callers > 0 {
+		var best *call
+		for i := range s.brokered {
+			c := s.brokered[i].first()
+			if c == nil || s.served[i] >= broker.LimitDepth(s.Clients[i].Depth, s.callers > 1) {
+				continue
+			}
+			if best == nil || s.Clients[i].Priority < s.Clients[best.client].Priority ||
+				s.Clients[i].Priority == s.Clients[best.client].Priority && c.queued < best.queued {
+				best = c
+			}
+		}
+		if best == nil {
+			return
+		}
+		s.brokered[best.client].pop()
+		s.served[best.client]++
+		s.gate[s.Clients[best.client].Priority].push(best)
 	}
 }
 
@@ -611,6 +657,13 @@ func (s *simulation) endRun() {
 func (s *simulation) endCall(c *call) {
 	r := &s.result.Clients[c.client]
 	r.Latencies = append(r.Latencies, s.now-c.arrived)
+	s.pending[c.client]--
+	if s.Clients[c.client].Brokered {
+		s.served[c.client]--
+		if s.pending[c.client] == 0 {
+			s.callers--
+		}
+	}
 	s.reportEvent(Left, s.now, c)
 	s.last = s.now
 	if s.Clients[c.client].Arrival == BackToBack {

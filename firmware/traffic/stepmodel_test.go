@@ -20,6 +20,9 @@ type stepModel struct {
 	now    int
 	due    map[int][]func() // what happens at a time, in the order of its causes
 	left   int              // things in due
+	waits  []*stepCall      // for the broker
+	flying []int            // calls of each client past the broker
+	alive  []int            // calls of each client that have not returned
 	gate   []*stepCall
 	inside int
 	queued []*stepCall
@@ -29,8 +32,8 @@ type stepModel struct {
 }
 
 type stepCall struct {
-	client, arrived, run int
-	started              bool
+	client, arrived, asked, run int
+	started                     bool
 }
 
 // A stepResult is what both models must agree on.
@@ -72,13 +75,53 @@ func (m *stepModel) arrive(client int) {
 	}
 	c := &stepCall{client: client, arrived: m.now}
 	m.result.Started[client]++
+	m.alive[client]++
 	m.after(x.Host.Outside, func() {
-		m.gate = append(m.gate, c)
 		m.result.Waits[client] -= m.now
+		if x.Brokered {
+			c.asked = m.now
+			m.waits = append(m.waits, c)
+			m.serve()
+		} else {
+			m.gate = append(m.gate, c)
+		}
 		m.admit()
 	})
 	if x.Arrival == traffic.Fixed {
 		m.after(clock.Nanoseconds(1e9/x.Rate), func() { m.arrive(client) })
+	}
+}
+
+// serve moves calls from the broker to the gate: the most urgent first, then those that waited
+// longest, then those of the first client.
+func (m *stepModel) serve() {
+	for {
+		best := -1
+		for i, c := range m.waits {
+			depth := m.config.Clients[c.client].Depth
+			if depth == 0 {
+				depth = 4
+			}
+			for k := range m.alive {
+				if k != c.client && m.config.Clients[k].Brokered && m.alive[k] > 0 {
+					depth = 1
+				}
+			}
+			if m.flying[c.client] >= depth {
+				continue
+			}
+			if best < 0 || m.priority(c) < m.priority(m.waits[best]) ||
+				m.priority(c) == m.priority(m.waits[best]) && c.asked == m.waits[best].asked && c.client < m.waits[best].client {
+				best = i
+			}
+		}
+		if best < 0 {
+			return
+		}
+		c := m.waits[best]
+		m.waits = slices.Delete(m.waits, best, best+1)
+		m.flying[c.client]++
+		m.gate = append(m.gate, c)
 	}
 }
 
@@ -140,10 +183,14 @@ func (m *stepModel) end() {
 		}
 		m.after(x.Host.After, func() {
 			m.inside--
+			if m.alive[c.client]--; x.Brokered {
+				m.flying[c.client]--
+			}
 			m.result.Latencies[c.client] = append(m.result.Latencies[c.client], m.now-c.arrived)
 			if x.Arrival == traffic.BackToBack {
 				m.after(0, func() { m.arrive(c.client) })
 			}
+			m.serve()
 			m.admit()
 		})
 	}
@@ -152,7 +199,7 @@ func (m *stepModel) end() {
 
 func stepThrough(c *traffic.Config) stepResult {
 	n := len(c.Clients)
-	m := &stepModel{config: c, due: map[int][]func(){}}
+	m := &stepModel{config: c, due: map[int][]func(){}, flying: make([]int, n), alive: make([]int, n)}
 	m.result = stepResult{Started: make([]int, n), Latencies: make([][]int, n), Waits: make([]int, n), QueueWaits: make([]int, n)}
 	for i := range c.Clients {
 		threads := 1
@@ -197,6 +244,9 @@ func randomMix(r *rand.Rand) *traffic.Config {
 		}
 		if r.IntN(2) == 0 { // intervals that a rate gives exactly
 			x.Arrival, x.Threads, x.Rate = traffic.Fixed, 0, 1e9/float64(int(32)<<r.IntN(5))
+		}
+		if x.Brokered = r.IntN(3) == 0; x.Brokered {
+			x.Depth = r.IntN(4)
 		}
 		for range 1 + r.IntN(4) {
 			x.Runs = append(x.Runs, clock.Nanoseconds(1+r.IntN(90)))

@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"anesim/firmware"
+	"anesim/firmware/broker"
 	"anesim/firmware/engine"
 	"anesim/firmware/queue"
 	"anesim/hw/chip"
@@ -37,7 +38,7 @@ const maxClients = 1 << 10
 //	  - {name: detect, layer: sigmoid c=64 h=56 w=56, priority: 2, after: camera, reads: {x: y}}
 //
 // Other keys of the script are chip, seed, in_flight, preemption, max_calls and power. Other keys of a client are
-// streams and bind, values of run-time parameters that calls take in turn, as in {k: [32, 64]}. The error is a *[ScriptError] that gives the line.
+// streams, qos, queue_depth, adapter_of with bytes, keep_wired, and bind, values of run-time parameters that calls take in turn, as in {k: [32, 64]}. The error is a *[ScriptError] that gives the line.
 func ReadScript(data []byte) (*Script, error) {
 	if len(data) > MaxText {
 		return nil, &ScriptError{Line: 1, What: fmt.Sprintf("script is longer than %d bytes", MaxText)}
@@ -138,13 +139,36 @@ func (s *Script) readClients(n *yaml.Node) error {
 	}
 	for _, item := range n.Content {
 		c := ScriptClient{Line: item.Line}
-		var priority int
+		var priority, bytes int
+		hasPriority := false
 		err := readKeys(item, "a client", map[string]func(*yaml.Node) error{
-			"name":     func(n *yaml.Node) error { return readTextValue(n, "name", &c.Name) },
-			"model":    func(n *yaml.Node) error { return readTextValue(n, "model", &c.Model) },
-			"dim":      func(n *yaml.Node) error { return readTextValue(n, "dim", &c.Dim) },
-			"layer":    func(n *yaml.Node) error { return readTextValue(n, "layer", &c.Layer) },
-			"priority": func(n *yaml.Node) error { return readCount(n, &priority, 0, queue.Queues-1) },
+			"name":  func(n *yaml.Node) error { return readTextValue(n, "name", &c.Name) },
+			"model": func(n *yaml.Node) error { return readTextValue(n, "model", &c.Model) },
+			"dim":   func(n *yaml.Node) error { return readTextValue(n, "dim", &c.Dim) },
+			"layer": func(n *yaml.Node) error { return readTextValue(n, "layer", &c.Layer) },
+			"priority": func(n *yaml.Node) error {
+				hasPriority = true
+				return readCount(n, &priority, 0, queue.Queues-1)
+			},
+			"qos": func(n *yaml.Node) error {
+				if err := readTextValue(n, "qos", &c.QoS); err != nil {
+					return err
+				}
+				if _, ok := broker.ParseQoS(c.QoS); !ok {
+					return newNodeError(n, "unknown value %q; want one of %s, or 33, 25, 21, 17, 9%s", c.QoS, strings.Join(broker.QoSNames(), ", "), spelling.Suggest(c.QoS, broker.QoSNames()))
+				}
+				return nil
+			},
+			"queue_depth": func(n *yaml.Node) error { return readCount(n, &c.QueueDepth, 1, 1<<10) },
+			"adapter_of":  func(n *yaml.Node) error { return readTextValue(n, "adapter_of", &c.AdapterOf) },
+			"bytes":       func(n *yaml.Node) error { return readCount(n, &bytes, 1, 1<<40) },
+			"keep_wired": func(n *yaml.Node) error {
+				if n.Value != "true" && n.Value != "false" {
+					return newNodeError(n, "invalid value %q; want true or false", n.Value)
+				}
+				c.KeepWired = n.Value == "true"
+				return nil
+			},
 			"arrival": func(n *yaml.Node) error {
 				return readNameValue(n, "arrival", &c.Arrival, []string{"back-to-back", "fixed", "poisson"})
 			},
@@ -167,6 +191,21 @@ func (s *Script) readClients(n *yaml.Node) error {
 		}
 		if c.After != "" {
 			c.Arrival = string(After)
+		}
+		switch {
+		case c.QoS != "" && hasPriority:
+			return newNodeError(item, `client %q: "qos" and "priority" are mutually exclusive`, c.Name)
+		case (c.AdapterOf == "") != (bytes == 0):
+			return newNodeError(item, `client %q: "adapter_of" and "bytes", the size of the adapter's weights, require each other`, c.Name)
+		case c.AdapterOf != "" && (c.Model != "" || c.Layer != "" || c.Dim != "" || len(c.Bind) > 0):
+			return newNodeError(item, `client %q: a client with "adapter_of" has the model of that client, and no "model", "layer", "dim" or "bind"`, c.Name)
+		case c.AdapterOf != "":
+			k := s.clientIndexBefore(len(s.Clients), c.AdapterOf)
+			if k < 0 {
+				return newNodeError(item, `client %q: unknown client %q in "adapter_of"; want an earlier client%s`, c.Name, c.AdapterOf, spelling.Suggest(c.AdapterOf, s.clientNamesBefore(len(s.Clients))))
+			}
+			b := &s.Clients[k]
+			c.AdapterBytes, c.Model, c.Dim, c.Layer, c.Bind = uint64(bytes), b.Model, b.Dim, b.Layer, b.Bind
 		}
 		timed := c.Arrival == "fixed" || c.Arrival == "poisson"
 		switch {

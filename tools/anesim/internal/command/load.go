@@ -63,6 +63,13 @@ the engine's utilization, energy and mean power. SCRIPT is YAML; - is standard i
       layer: sigmoid c=64 h=56 w=56
       after: camera        # calls when a call of that client returns
       reads: {x: y}        # its input x shares camera's buffer y: no copy
+    - name: style
+      adapter_of: batch    # that client's model, with bytes of weights of its own
+      bytes: 1000000
+      qos: utility         # instead of priority: realtime, interactive, initiated,
+                           # default, utility, background, or the number 33, 25, 21, 17, 9
+      queue_depth: 4       # calls in flight at the broker, 1 while other clients have any
+      keep_wired: true     # the model's memory stays wired while nothing is pending
 
 An admitted call of higher priority gets the engine when a run of descriptors ends
 (preemption: run), when the program of another call ends (none), or at once (abort). An
@@ -72,7 +79,10 @@ or that has overwritten its own input, is not aborted. With one command in fligh
 is what macOS does, no host ever has two programs to preempt, so all three are the same:
 set in_flight to see a difference. The column "mean wait" counts the waits for the driver
 to admit a call and those in its task queue. A second overlapped stream of one client
-(streams: 2) never completes on an M1; its calls are counted as stuck.`,
+(streams: 2) never completes on an M1; its calls are counted as stuck.
+
+A client with qos, queue_depth, adapter_of or keep_wired asks the broker. It takes calls
+in the order of their priorities. Clients that call one model share its memory.`,
 		Example: `  anesim load tools/anesim/examples/load.yaml
   anesim load script.yaml --json
   anesim load script.yaml --events 20

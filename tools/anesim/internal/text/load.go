@@ -59,6 +59,9 @@ func WriteLoad(w io.Writer, d *report.Load) error {
 			p.Printf("client %s: %s not copied between host and device, since another client shares the buffer", report.Printable(x.Name), report.Size(x.SavedBytes))
 		}
 	}
+	if m := d.Memory; m != nil {
+		p.Printf("memory at the broker: %s for %s and %s; %s stay wired while no call is pending", report.Size(m.Bytes), report.Plural(m.Models, "model"), report.Plural(m.Adapters, "adapter"), report.Size(m.Wired))
+	}
 	if d.Cut {
 		p.Printf("arrivals stopped at the limit on calls; raise it with max_calls")
 	}
