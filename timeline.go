@@ -67,7 +67,7 @@ type Timeline struct {
 // Add appends the spans of dispatch d to the timeline. The argument host is the time that the host
 // adds to the dispatch, or 0 for a dispatch without a host.
 func (l *Timeline) Add(d *Dispatch, host clock.Nanoseconds) {
-	engines := max(hw.Engines(d.Descriptors), d.Rest.Engines)
+	engines := d.Engines()
 	waiting := func(t clock.Nanoseconds) clock.Nanojoules { return l.Waiting(engines, t) }
 	l.addPartSpan(&l.Idle, d.Waiting, waiting(d.Waiting), 0, "idle")
 	l.addPartSpan(&l.Idle, d.Idle-d.Waiting, 0, 0, "rails off")

@@ -56,7 +56,21 @@ type Backend interface {
 	// address is invalid.
 	ReadRegister(address uint64) (v uint32, ok bool)
 	WriteRegister(address uint64, v uint32) (ok bool)
+	// SetPower changes a power setting. It returns false if the value is out of range.
+	SetPower(s PowerSetting, value uint64) bool
 }
+
+// A PowerSetting is a setting of the engine's power policy.
+type PowerSetting uint8
+
+// Power settings, with the values that they take. The documents name the methods that set them, but
+// not the values.
+const (
+	PowerManagement PowerSetting = iota // 1 on, 0 off: the engine never powers down
+	PowerGating                         // 1 on, 0 off: all clusters are on while the engine is
+	PowerHysteresis                     // milliseconds, 1 or more, for which the engine stays on after work
+	PowerThrottling                     // 1 to 100 percent of full power; 100 means no limit
+)
 
 // A Submission is a call of a program on its way from a client to the controller and back.
 type Submission struct {

@@ -18,6 +18,7 @@ type machine struct {
 
 	events    command.Events
 	registers map[uint64]uint32
+	power     []uint64 // settings, each with its value in the lower half
 }
 
 func (m *machine) Load(_ int32, p command.Program) (uint32, command.Status, string) {
@@ -37,6 +38,10 @@ func (m *machine) ReadRegister(a uint64) (uint32, bool) { return m.registers[a],
 func (m *machine) WriteRegister(a uint64, v uint32) bool {
 	m.registers[a] = v
 	return a&3 == 0
+}
+func (m *machine) SetPower(s driver.PowerSetting, v uint64) bool {
+	m.power = append(m.power, uint64(s)<<32|v)
+	return v < 100
 }
 func (m *machine) Unload(int32) { m.loads-- }
 func (m *machine) Call(h command.Header, _ command.Call) (command.Status, string) {

@@ -74,6 +74,10 @@ func Methods() []Method { return slices.Clone(methods[:]) }
 //	ANE_ReadANERegister       address         -> word
 //	ANE_WriteANERegister      address, word
 //	ANE_FWSharedEventDoorbellRing event, value
+//	ANE_SetPowerManagement    0 or 1
+//	ANE_SetDynamicPowerGating 0 or 1
+//	ANE_SetPowerGatingHysteresisTime milliseconds
+//	ANE_SetThrottlingPercentage 1 to 100
 //	ANE_MPMMemoryMapRequest   buffer, size    -> device address
 //	ANE_MPMMemoryUnmapRequest device address
 //	ANE_GetClientsInfo                        -> clients, persistent ones
@@ -101,6 +105,7 @@ func (c *Client) Method(name string, args ...uint64) ([]uint64, Return) {
 func (c *Client) callMethod(name string, args []uint64) ([]uint64, Return) {
 	if want := map[string]int{
 		"ANE_ReadANERegister": 1, "ANE_WriteANERegister": 2, "ANE_FWSharedEventDoorbellRing": 2,
+		"ANE_SetPowerManagement": 1, "ANE_SetDynamicPowerGating": 1, "ANE_SetPowerGatingHysteresisTime": 1, "ANE_SetThrottlingPercentage": 1,
 		"ANE_MPMMemoryMapRequest": 2, "ANE_MPMMemoryUnmapRequest": 1,
 	}[name]; name != "ANE_SendCommand" && len(args) != want {
 		return nil, BadArgument
@@ -116,6 +121,11 @@ func (c *Client) callMethod(name string, args []uint64) ([]uint64, Return) {
 			on = 1
 		}
 		return []uint64{on}, Success
+	case "ANE_SetPowerManagement", "ANE_SetDynamicPowerGating", "ANE_SetPowerGatingHysteresisTime", "ANE_SetThrottlingPercentage":
+		if !d.backend.SetPower(powerSettings[name], args[0]) {
+			return nil, BadArgument
+		}
+		return nil, Success
 	case "ANE_SendCommand":
 		return c.sendCommand(args)
 	case "ANE_ReadANERegister":
@@ -153,6 +163,12 @@ func (c *Client) callMethod(name string, args []uint64) ([]uint64, Return) {
 		return []uint64{uint64(d.programs)}, Success
 	}
 	return nil, Unsupported
+}
+
+// powerSettings maps the methods that change a power setting to that setting.
+var powerSettings = map[string]PowerSetting{
+	"ANE_SetPowerManagement": PowerManagement, "ANE_SetDynamicPowerGating": PowerGating,
+	"ANE_SetPowerGatingHysteresisTime": PowerHysteresis, "ANE_SetThrottlingPercentage": PowerThrottling,
 }
 
 // powerStatus is the address of the base domain's status word, whose low byte is 0xff if

@@ -18,6 +18,7 @@ func without(name string) driver.Entitlements {
 func TestMethodGates(t *testing.T) {
 	args := map[string][]uint64{
 		"ANE_ReadANERegister": {0x26bc00000}, "ANE_WriteANERegister": {0x26bc00000, 7}, "ANE_FWSharedEventDoorbellRing": {3, 9},
+		"ANE_SetPowerManagement": {1}, "ANE_SetDynamicPowerGating": {0}, "ANE_SetPowerGatingHysteresisTime": {50}, "ANE_SetThrottlingPercentage": {99},
 		"ANE_MPMMemoryMapRequest": {1, 64}, "ANE_SendCommand": {0, uint64(command.Ping), 0, 5, 0xffffffff, 0xffffffff, 0},
 	}
 	gated := map[string]int{}

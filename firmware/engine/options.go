@@ -142,3 +142,11 @@ func (o *Options) Waiting() func(engines int, t clock.Nanoseconds) clock.Nanojou
 	}
 	return func(_ int, t clock.Nanoseconds) clock.Nanojoules { return held.Waiting(int(held.Engines.Value), t) }
 }
+
+// FullPower returns the mean power in watts that the chip draws if all MAC engines multiply in every
+// cycle, without the energy of L2 and memory.
+func FullPower(c *hw.Chip) float64 {
+	engines := c.Engines.Value
+	macs := float64(engines*c.MACs.Value) * float64(c.Clock.Value)
+	return c.ActivePower.Value + float64(engines*c.EngineStep.Value) + float64(macs*c.MACEnergy.Value)*1e-12
+}

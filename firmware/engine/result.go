@@ -47,6 +47,9 @@ type Dispatch struct {
 	Outputs     []Tensor              // set for a program with state if values are computed
 }
 
+// Engines returns the largest number of MAC engines that a descriptor of the dispatch uses.
+func (d *Dispatch) Engines() int { return max(hw.Engines(d.Descriptors), d.Rest.Engines) }
+
 // Checksum returns the CRC-32 checksum (IEEE polynomial) of the little-endian bytes of
 // data, as eight hexadecimal digits.
 func Checksum(data []float16.Float16) string {

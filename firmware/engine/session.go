@@ -94,6 +94,29 @@ func (s *Session) SetChip(c hw.Chip) error {
 	return nil
 }
 
+// SetPower replaces the power policy. A budget in watts, as in Options.PowerBudget, applies to calls that
+// start later; 0 means no limit. SetPower returns an *[OptionError] if the budget or the policy is out
+// of range.
+func (s *Session) SetPower(p firmware.PowerPolicy, budget float64) error {
+	o := s.options
+	o.Power, o.PowerBudget = p, budget
+	if p.AlwaysOn {
+		o.Power.Hysteresis = 0 // it has no effect
+	}
+	o, err := o.WithDefaults()
+	if err != nil {
+		return err
+	}
+	if budget > 0 {
+		if err := s.ctl.ArmPeakPower(); err != nil {
+			return err
+		}
+	}
+	s.options = o
+	s.ctl.PowerTimes, s.ctl.Ungated = o.PowerTimes(), o.Power.Ungated
+	return nil
+}
+
 // Used returns the number of bytes of memory that programs and buffers occupy.
 func (s *Session) Used() uint64 { return s.used }
 

@@ -35,6 +35,7 @@ type executor struct {
 	awake    clock.Nanoseconds     // time at which the engine has woken, which may be in the future
 	lost     clock.Nanoseconds     // engine time in runs that were stopped
 	wasted   clock.Nanojoules      // energy of these runs
+	power    powerState
 	// advance moves the clock to the next thing that happens, as timeline.advance does.
 	advance func(run bool) (bool, error)
 	// ended is called for each call that ended, aborted for each that waited for events and is
@@ -275,7 +276,7 @@ func (x *executor) Power(on bool) command.Status {
 // idle meanwhile.
 func (x *executor) passTime(at clock.Nanoseconds) {
 	if _, busy := x.queue.Running(); !busy {
-		x.session.Controller().Idle(at - x.queue.Now())
+		x.waitIdle(at - x.queue.Now())
 	}
 	x.queue.Wait(at)
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"anesim/firmware"
 	"anesim/firmware/broker"
 	"anesim/firmware/command"
 	"anesim/firmware/driver"
@@ -336,14 +337,23 @@ func (m *Machine) Signal(e command.Event) {
 func (m *Machine) Event(id uint32) uint64 { return m.engine.events.Value(id) }
 
 // ReadRegister returns the value of the engine register at a byte address. It returns false if the
-// address is misaligned.
+// address is misaligned or in none of [firmware.Blocks].
 func (m *Machine) ReadRegister(address uint64) (uint32, bool) {
 	v, err := m.engine.session.Controller().MMIO().Load(address)
-	return v, err == nil
+	return v, err == nil && isRegister(address)
 }
 
-// WriteRegister sets the engine register at a byte address to v. It returns false if the
-// address is misaligned.
+// WriteRegister sets the engine register at a byte address to v. It returns false if the address is
+// misaligned or in none of [firmware.Blocks].
 func (m *Machine) WriteRegister(address uint64, v uint32) bool {
-	return m.engine.session.Controller().MMIO().MaskedWrite(address, ^uint32(0), v) == nil
+	return isRegister(address) && m.engine.session.Controller().MMIO().MaskedWrite(address, ^uint32(0), v) == nil
+}
+
+func isRegister(address uint64) bool {
+	for _, b := range firmware.Blocks() {
+		if b.Base <= address && address < b.End {
+			return true
+		}
+	}
+	return false
 }

@@ -30,6 +30,7 @@ type request struct {
 	done   bool
 	err    error
 	faults int
+	gap    clock.Nanoseconds // time with the rails on before the first run
 	again  *stoppedRun
 	other  bool // the last Run executed another request
 }
@@ -109,11 +110,16 @@ func (q *request) executeRun() (took clock.Nanoseconds, more bool) {
 			return 0, false
 		}
 	}
+	if gap := q.executor.power.gap; gap > 0 {
+		q.gap += gap
+		q.executor.power.gap = 0
+	}
 	if took, more = q.pass.Run(); !more {
 		q.ran = true
 		var res *engine.Result
 		if res, q.err = q.pass.Result(); q.err == nil {
 			q.program.last, q.faults = res, len(res.Report.Faults)
+			q.executor.countWaits(q.gap, res)
 		}
 	}
 	return took, more

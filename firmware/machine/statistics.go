@@ -27,6 +27,7 @@ func (m *Machine) WriteStatistics(w io.Writer) error {
 	if q.Stops > 0 {
 		fmt.Fprintf(w, "preemption: %s of descriptors stopped, %v of engine time and %v lost\n", pluralize(q.Stops, "run"), m.engine.lost, m.engine.wasted)
 	}
+	m.writePower(w)
 	for _, slot := range m.Slots() {
 		r := m.engine.programs[slot]
 		fmt.Fprintf(w, "program %d: %s at %#x, called %s", slot, r.image.name, r.procedures[0].loaded.Address(), pluralize(r.calls, "time"))
