@@ -68,8 +68,10 @@ func TestLoopsOfMIL(t *testing.T) {
 		{"three iterations", newMILLoop(0, "less", 6), 3, ""},
 		{"up to and with the last", newMILLoop(0, "less_equal", 6), 4, ""},
 		{"none", newMILLoop(6, "less", 6), 0, ""},
-		{"a count that is an input", newMILLoop(0, "less", "limit"), 0, "the number of iterations depends on values"},
-		{"no end", newMILLoop(0, "greater_equal", 0), 0, "limit of"},
+		{"a count that is an input", newMILLoop(0, "less", "limit"), 0, "number of rounds is not constant"},
+		{"512 iterations", newMILLoop(0, "less", 1024), 512, ""},
+		{"513 iterations", newMILLoop(0, "less", 1026), 0, "more than 512 rounds"},
+		{"no end", newMILLoop(0, "greater_equal", 0), 0, "more than 512 rounds"},
 		{"a body that is not supported", newMILLoop(0, "less", 4, milOp("unheard", "b", wholeX, "v"), milOp("add", "next", scalarInt, "i", 1)), 0, "unheard"},
 	} {
 		n, err := ReadCoreML(tc.file, Options{})

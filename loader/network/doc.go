@@ -50,7 +50,7 @@
 //	Conv           dilated taps have zeros in between; long strides use image blocks as channels;
 //	               three axes become a sum over the taps of depth
 //	LSTM, GRU, RNN unrolled, with the input's matmuls of all steps in one task
-//	Loop, Scan     unrolled, if the number of iterations is known
+//	Loop, Scan     unrolled, if the number of iterations is known and at most 512
 //	sequences      lists of tensors: splits, views and concatenations
 //	comparisons    the sign of a difference, as ones and zeros
 //	Where, If      sums of products with ones and zeros; an If by a constant is one branch

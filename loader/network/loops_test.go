@@ -32,7 +32,7 @@ func TestLoopCountOfInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `loop count depends on input "n"; choose it with --dim n=VALUE`; findRefusal(n) != want {
+	if want := `number of rounds is not constant: loop count depends on input "n"; choose it with --dim n=VALUE`; findRefusal(n) != want {
 		t.Errorf("without a count: %q; want %q", findRefusal(n), want)
 	}
 }
@@ -53,12 +53,64 @@ func TestEndlessLoop(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if why := findRefusal(n); !strings.Contains(why, "more than 32768 nodes") {
-			t.Errorf("%s: %q; want the limit", name, why)
+		limit := "more than 512 rounds"
+		if name == "nested" {
+			limit = "more than 32768 nodes"
+		}
+		if why := findRefusal(n); !strings.Contains(why, limit) {
+			t.Errorf("%s: %q; want %q", name, why, limit)
 		}
 		if took := time.Since(start); took > 20*time.Second {
 			t.Errorf("%s: refused after %v", name, took)
 		}
+	}
+}
+
+// TestRoundsOfLoops unrolls a Loop and a Scan of 512 rounds, and refuses 513 with the limit and a
+// count that is computed with the reason.
+func TestRoundsOfLoops(t *testing.T) {
+	scan := func(rounds int) []byte {
+		return ox.Model(ox.Input("h", 2, 4), ox.Input("x", rounds, 2, 4), ox.Output("y"), ox.Several("Scan", []string{"y"}, names("h", "x"), ox.Int("num_scan_inputs", 1), ox.Graph("body",
+			ox.Input("a", 2, 4), ox.Input("b", 2, 4), ox.Node("Add", "r", names("a", "b")), ox.Output("r"))))
+	}
+	loop := func(rounds int) []byte {
+		return newLoop(ox.Whole("n", int(graph.Int64), 8, []int{}, rounds), ox.Node("Relu", "r", names("h")))
+	}
+	for name, tc := range map[string]struct {
+		file   []byte
+		layers int
+		why    string
+	}{
+		"a Loop of 3":   {loop(3), 3, ""},
+		"a Loop of 512": {loop(512), 512, ""},
+		"a Loop of 513": {loop(513), 0, "more than 512 rounds"},
+		"a Scan of 513": {scan(513), 0, "scan has 513 rounds; want at most 512"},
+		"a count that is computed": {ox.Model(ox.Input("x", 2, 4), ox.Output("y"), ox.Node("ReduceSum", "n", names("x"), ox.Int("keepdims", 0)), ox.Node("Loop", "y", names("n", "", "x"), ox.Graph("body",
+			ox.InputOf(7, "i"), ox.InputOf(9, "go"), ox.Input("h", 2, 4), ox.Node("Relu", "r", names("h")), ox.Output("go"), ox.Output("r")))), 0, "number of rounds is not constant"},
+	} {
+		n, err := ReadONNX(tc.file, Options{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		why := ""
+		relus := 0
+		for i := range n.Layers {
+			if l := &n.Layers[i]; l.Reason != "" && l.Op != "ReduceSum" {
+				why = l.Reason
+			} else if l.Op == "Relu" {
+				relus++
+			}
+		}
+		if !strings.Contains(why, tc.why) || (why == "") != (tc.why == "") || relus != tc.layers {
+			t.Errorf("%s: %d layers, refused: %q; want %d, %q", name, relus, why, tc.layers, tc.why)
+		}
+	}
+	n, err := ReadONNX(scan(512), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if why := findRefusal(n); why != "" || len(n.Layers) < 512 {
+		t.Errorf("a Scan of 512: %d layers, refused: %q", len(n.Layers), why)
 	}
 }
 

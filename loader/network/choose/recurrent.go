@@ -11,9 +11,6 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// maxSteps is the largest number of steps to which a recurrent layer is unrolled.
-const maxSteps = 512
-
 // A recurrence holds the weights and the state of one direction of a recurrent layer. w, of shape
 // [gates*hidden][in], multiplies the input, and r, of shape [gates*hidden][hidden], multiplies the
 // state.
@@ -105,8 +102,8 @@ func checkUnrollable(n *Chooser, gates, steps, directions int) error {
 		n.Int("input_forget", 0) // a single step from a state of 0 forgets nothing and does not ask for it
 	}
 	switch {
-	case steps > maxSteps:
-		return fmt.Errorf("sequence has %d steps; want at most %d", steps, maxSteps)
+	case steps > graph.MaxRounds:
+		return fmt.Errorf("sequence has %d steps; want at most %d", steps, graph.MaxRounds)
 	case directions == 0:
 		return fmt.Errorf("unknown direction %q; want forward, reverse or bidirectional", n.Text("direction", "forward"))
 	case n.Const(1) == nil || n.Const(2) == nil || n.Given(3) && n.Const(3) == nil:

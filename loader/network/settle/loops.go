@@ -20,7 +20,7 @@ const maxUnrolled = 1 << 15
 // An UndecidedError reports that a node cannot be settled because a tensor is computed from the
 // network's inputs, such as the condition of a loop.
 type UndecidedError struct {
-	What   string // the decision that the tensor makes, as in "loop count"
+	What   string // the decision that the tensor makes, as in "loop count", and what follows from it
 	Tensor *graph.Value
 }
 
@@ -40,7 +40,7 @@ func (s *settler) settleLoop(n *Node) error {
 	if len(u.graph.Outputs) < 1+len(carried) || len(n.Out) > len(u.graph.Outputs)-1 {
 		return fmt.Errorf("loop body has %d outputs for %d carried tensors and %d results; want the condition, the carried tensors and the stacked results", len(u.graph.Outputs), len(carried), len(n.Out))
 	}
-	count, limited, err := readDecision(n, 0, "loop count")
+	count, limited, err := readDecision(n, 0, "number of rounds is not constant: loop count")
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (s *settler) settleLoop(n *Node) error {
 	running := 1.0
 	if n.Given(1) {
 		condition = n.Input(1)
-		if running, _, err = readDecision(n, 1, "loop condition"); err != nil {
+		if running, _, err = readDecision(n, 1, "number of rounds is not constant: loop condition"); err != nil {
 			return err
 		}
 	} else {
@@ -56,13 +56,16 @@ func (s *settler) settleLoop(n *Node) error {
 	}
 	var stacked [][]*graph.Value // of each result that is stacked
 	for i := 0; running != 0 && (!limited || float64(i) < count); i++ {
+		if i == graph.MaxRounds {
+			return fmt.Errorf("loop has more than %d rounds; want at most as many", graph.MaxRounds)
+		}
 		iteration := s.newHiddenConstant(n, fmt.Sprintf("iteration/%d", i), graph.Int64, float64(i))
 		out, err := u.addIteration(i, slices.Concat([]*graph.Value{iteration, condition}, carried))
 		if err != nil {
 			return err
 		}
 		if condition = out[0]; condition.Const == nil {
-			return &UndecidedError{"loop condition", condition}
+			return &UndecidedError{"number of rounds is not constant: loop condition", condition}
 		}
 		if running, err = condition.Const.Scalar(); err != nil {
 			return err
@@ -139,6 +142,9 @@ func (s *settler) settleScan(n *Node) error {
 			return fmt.Errorf("scanned input %q has %d slices; want %d, as the others", v.Name, d[axes[i]], steps)
 		}
 		steps = d[axes[i]]
+	}
+	if steps > graph.MaxRounds {
+		return fmt.Errorf("scan has %d rounds; want at most %d", steps, graph.MaxRounds)
 	}
 	var stacked [][]*graph.Value
 	for i := range steps {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 
+	"anesim/loader/network/graph"
 	"anesim/loader/network/mil"
 	"anesim/loader/network/onnx"
 )
@@ -57,8 +58,8 @@ func (x *operation) chooseBranch() error {
 	return err
 }
 
-// unrollLoop converts a while_loop whose number of iterations does not depend on values: the condition of each
-// follows from constants. The first block is the condition, and the second the body; both read the
+// unrollLoop converts a while_loop whose number of rounds is constant: the condition of each follows from
+// constants. The first block is the condition, and the second the body; both read the
 // variables of the loop.
 func (x *operation) unrollLoop() error {
 	vars := x.inputNames("loop_vars")
@@ -66,18 +67,22 @@ func (x *operation) unrollLoop() error {
 		x.fail(errors.New("loop has no condition or no body"))
 		return nil
 	}
-	for {
+	for rounds := 0; ; rounds++ {
 		again, err := x.convertBlock(&x.Blocks[0], vars)
 		if err != nil || x.err != nil {
 			return err
 		}
 		v, ok := x.constantScalar(again[0])
 		if !ok {
-			x.fail(errors.New("the number of iterations depends on values"))
+			x.fail(errors.New("number of rounds is not constant"))
 			return nil
 		}
 		if v == 0 {
 			x.copyResults(vars)
+			return nil
+		}
+		if rounds == graph.MaxRounds {
+			x.fail(fmt.Errorf("loop has more than %d rounds; want at most as many", graph.MaxRounds))
 			return nil
 		}
 		if vars, err = x.convertBlock(&x.Blocks[1], vars); err != nil || x.err != nil {
