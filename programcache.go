@@ -22,7 +22,7 @@ func (m *Model) cacheKey(o *Options, sizes bool) (*cache.Key, error) {
 	return &cache.Key{
 		Segments: []cache.Segment{{Structure: structure.Sum(), Weights: weights.Sum()}},
 		Source:   o.Cache.Source,
-		Options:  fmt.Sprintf("kind=%v seed=%d sizes=%t memories=%+v target=%v", m.kind, o.Seed, sizes, o.Memories(), m.target(o)),
+		Options:  fmt.Sprintf("kind=%v seed=%d sizes=%t memories=%+v target=%v placement=%q", m.kind, o.Seed, sizes, o.Memories(), m.target(o), o.Cache.Placement),
 		Platform: fmt.Sprintf("h13 subtype=%d", uint32(loader.SubtypeM1)),
 	}, nil
 }

@@ -22,6 +22,7 @@ const (
 	Hint      Rule = "hint"
 
 	Relocation Rule = "relocation"
+	Legality   Rule = "legality"
 )
 
 // Rules lists all rules, each with the mistake that it reports.
@@ -35,6 +36,7 @@ var Rules = [...]struct {
 	{Fold, "strides that place rows, planes, channels or groups over each other"},
 	{Hint, "a field that contradicts the addresses: what a descriptor waits for, whose bytes it reads, or where a tensor is"},
 	{Relocation, "an address of weights in a container that has no relocation, or a relocation of another word"},
+	{Legality, "a value or a section of weights that the documents exclude for the vendor's compiler"},
 }
 
 // A Finding describes a probable mistake in one descriptor of a program.
@@ -79,6 +81,8 @@ const (
 	byKernel      = "bytes: TDE is set if the chain wrote the kernel, and the word after the header names the writer (3 of 3)"
 	byRings       = "bytes: a ring is read by the descriptor after the one that fills it (9 of 9)"
 	byRelocations = "bytes: containers relocate the address of each weight stream that is on (25 of 25 words), and no other word (119 of 119)"
+	byAttributes  = "decompiled: interleave is one of 1, 2, 3, 4 and 8 (table C.8)"
+	byBanner      = "bytes: the banner's max-kernel-section-size is 134217728"
 	byRuns        = "bytes: no data in the L2 is needed after TSR and TSE close a run (185 of 185)"
 )
 
@@ -99,6 +103,7 @@ func Program(p *loader.Program) (*Report, error) {
 			return nil, err
 		}
 		s.checkTask(t)
+		s.checkInterleaves(t)
 		if relocated == nil {
 			continue
 		}
@@ -106,6 +111,7 @@ func Program(p *loader.Program) (*Report, error) {
 			s.checkRelocations(d, &t.Groups, relocated)
 		}
 	}
+	s.checkSections(p.Segments)
 	s.checkOtherRelocations(relocated)
 	s.checkFinalState()
 	s.report.Descriptors = l.Count

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,6 +70,45 @@ func read(t testing.TB, file []byte) *loader.Program {
 		t.Fatal(err)
 	}
 	return list[0]
+}
+
+// TestInterleaveOfTheDocuments tries every value of the four bits on a result in memory: the five of
+// table C.8 are legal, and zero stands for one.
+func TestInterleaveOfTheDocuments(t *testing.T) {
+	for n := range 16 {
+		r, err := lint.Program(program(t, chain(t, fmt.Sprintf("2 TileDMADst.DstFmt FmtMode=1 Truncate=3 MemFmt=2 ZeroPadLast ZeroPadFirst Interleave=%d", n),
+			"2 TileDMADst.DstPlaneStride 0", "2 TileDMADst.DstRowStride 0"))) // any width fits in the port
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := slices.ContainsFunc(r.Findings, func(f lint.Finding) bool {
+			return f.Rule == lint.Legality && f.Register == "TileDMADst.DstFmt" && f.Descriptor == 2 && strings.Contains(f.What, fmt.Sprintf("is %d;", n))
+		})
+		if want := !slices.Contains([]int{0, 1, 2, 3, 4, 8}, n); found != want {
+			t.Errorf("interleave %d: found %v, want %v: %+v", n, found, want, r.Findings)
+		}
+	}
+}
+
+// TestSectionsOfWeights holds sections to 128 MiB, at the limit and one byte beyond.
+func TestSectionsOfWeights(t *testing.T) {
+	for size, want := range map[uint64]int{128 << 20: 0, 128<<20 + 1: 1} {
+		p := program(t, chain(t))
+		p.Segments = append(p.Segments, loader.Segment{Name: "__KERN_0", Section: "__const", Addr: 0x40000000, Size: size})
+		r, err := lint.Program(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, f := range r.Findings {
+			if f.Rule == lint.Legality && strings.Contains(f.What, "__KERN_0") {
+				n++
+			}
+		}
+		if n != want {
+			t.Errorf("%d bytes: %d findings, want %d: %+v", size, n, want, r.Findings)
+		}
+	}
 }
 
 // What is meant is no finding.

@@ -3,11 +3,14 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"anesim"
 	"anesim/hw/clock"
 	"anesim/hw/evidence"
+	"anesim/loader"
+	"anesim/loader/network/list"
 	"anesim/loader/network/placement"
 )
 
@@ -29,13 +32,38 @@ func findBackends(compute string) ([]string, error) {
 	return nil, &anesim.OptionError{Option: "Compute", What: fmt.Sprintf("unknown target %q; want one of %s", compute, strings.Join(Computes(), ", "))}
 }
 
+// findSegmenter returns the segmenter with the given name; "" is the default, the shortest path. If the
+// name is unknown, it returns an *[anesim.OptionError].
+func findSegmenter(name string) (placement.Segmenter, error) {
+	if name == "" {
+		return placement.ShortestPath, nil
+	}
+	if s := placement.Segmenter(name); slices.Contains(placement.Segmenters(), s) {
+		return s, nil
+	}
+	return "", &anesim.OptionError{Option: "Segmenter", What: fmt.Sprintf("unknown segmenter %q; want one of %s", name, strings.Join(Segmenters(), ", "))}
+}
+
+// Segmenters returns the names of the segmenters that [NewPlacement] accepts.
+func Segmenters() (names []string) {
+	for _, s := range placement.Segmenters() {
+		names = append(names, string(s))
+	}
+	return names
+}
+
 // NewPlacement assigns each layer of the network in r to a processor. The argument compute is one
-// of [Computes] and selects the available processors. If rates is not nil, it is YAML that changes
+// of [Computes] and selects the available processors; segmenter is one of [Segmenters], or "" for the
+// shortest path. If rates is not nil, it is YAML that changes
 // the assumed speeds of the processors, and name is its file's name; see [placement.Machine.With].
-// NewPlacement returns an *[anesim.OptionError] if compute is unknown or r is not a network's
-// result.
-func NewPlacement(r *anesim.Result, compute, name string, rates []byte) (*Placement, error) {
+// NewPlacement returns an *[anesim.OptionError] if compute or segmenter is unknown or r is not a
+// network's result.
+func NewPlacement(r *anesim.Result, compute, segmenter, name string, rates []byte) (*Placement, error) {
 	names, err := findBackends(compute)
+	if err != nil {
+		return nil, err
+	}
+	s, err := findSegmenter(segmenter)
 	if err != nil {
 		return nil, err
 	}
@@ -45,17 +73,19 @@ func NewPlacement(r *anesim.Result, compute, name string, rates []byte) (*Placem
 			return nil, err
 		}
 	}
-	p, err := Place(r, m.Only(names...))
+	p, err := Place(r, m.Only(names...), s)
 	if err != nil {
 		return nil, err
 	}
-	return newPlacement(compute, p), nil
+	return newPlacement(compute, s, p), nil
 }
 
-// Place assigns each layer of the network in r to a processor of the machine m and returns the
-// fastest plan. Layers on the engine take as long as in the run. Place returns an
-// *[anesim.OptionError] if r is not a network's result.
-func Place(r *anesim.Result, m placement.Machine) (*placement.Plan, error) {
+// Place assigns each layer of the network in r to a processor of the machine m and returns the plan
+// of segmenter s. Layers on the engine take as long as in the run. The engine does not take a layer
+// that the model cannot run there, one that the documents exclude (see [layer.Layer.Legality]), or
+// one with which its program no longer fits in memory. Place returns an *[anesim.OptionError] if r is
+// not a network's result.
+func Place(r *anesim.Result, m placement.Machine, s placement.Segmenter) (*placement.Plan, error) {
 	n := r.Model.Network()
 	if n == nil || r.Model.Kind() != anesim.KindNetwork {
 		return nil, &anesim.OptionError{Option: "Place", What: fmt.Sprintf("cannot place the layers of a %v; want a network", r.Model.Kind())}
@@ -64,6 +94,10 @@ func Place(r *anesim.Result, m placement.Machine) (*placement.Plan, error) {
 	for _, in := range n.Inputs {
 		net.Inputs = append(net.Inputs, in.Name)
 		net.Bytes[in.Name] = 2 * uint64(in.Shape.Elements())
+	}
+	tooLarge := map[string]string{} // by layer
+	for _, x := range r.TooLarge() {
+		tooLarge[x.Layer] = fmt.Sprintf("does not fit in one program: its memory is %s of %s with this layer", Size(x.Bytes), Size(x.Limit))
 	}
 	for i := range r.Layers {
 		l := &r.Layers[i]
@@ -80,18 +114,43 @@ func Place(r *anesim.Result, m placement.Machine) (*placement.Plan, error) {
 		net.Bytes[x.Output] = 2 * o.Elements
 		if l.Report != nil {
 			o.EngineNs = float64(l.Report.Time) / float64(max(1, r.Options.Repeat))
+			o.Refused = cmp.Or(x.Lower.Legality(), tooLarge[x.Name])
+			o.Note = cmp.Or(describeState(n, x), describeSections(x))
 		} else {
 			o.Refused = cmp.Or(l.Reason, "it has no report")
 		}
 		net.Operations = append(net.Operations, o)
 	}
-	return placement.Solve(net, m)
+	return placement.Solve(net, m, s)
+}
+
+// describeState returns how a layer computes the new value of a state, or "". On the M1 it is a result
+// that the next call reads as an input.
+func describeState(n *list.Network, x *list.Layer) string {
+	for _, in := range n.Inputs {
+		if in.State != "" && in.State != in.Name && in.State == x.Output {
+			return fmt.Sprintf("state %s: native state operations are rejected on the M1; this is the output-to-input form", in.Name)
+		}
+	}
+	return ""
+}
+
+// describeSections returns in how many sections the weights of a layer are, if one does not hold them,
+// and otherwise "".
+func describeSections(x *list.Layer) string {
+	needs := list.Needs(&x.Lower)
+	bytes := 2 * (needs.Filter + needs.Bias)
+	if bytes <= loader.MaxKernelSection {
+		return ""
+	}
+	return fmt.Sprintf("%s of weights take %d sections of at most %s", Size(uint64(bytes)), clock.CeilDiv(bytes, loader.MaxKernelSection), Size(loader.MaxKernelSection))
 }
 
 // A Placement assigns each layer of a network to a processor and gives the reasons. Its JSON keys
 // are those of the vendor's own placement audit, where that has the same quantity.
 type Placement struct {
 	Compute      string            `json:"compute"`
+	Segmenter    string            `json:"segmenter"`
 	Runtime      clock.Nanoseconds `json:"estimated_runtime"` // total in nanoseconds
 	Segments     int               `json:"segments"`          // groups of consecutive layers on one processor
 	LeaveNs      clock.Nanoseconds `json:"leave_ns"`          // time to convert the outputs to the host's layout
@@ -121,9 +180,9 @@ type Support struct {
 	Runtime   clock.Nanoseconds `json:"estimated_runtime"`
 }
 
-func newPlacement(compute string, p *placement.Plan) *Placement {
+func newPlacement(compute string, s placement.Segmenter, p *placement.Plan) *Placement {
 	d := &Placement{
-		Compute: compute, Runtime: clock.Nanoseconds(p.Ns), Segments: p.Segments, LeaveNs: clock.Nanoseconds(p.LeaveNs),
+		Compute: compute, Segmenter: string(s), Runtime: clock.Nanoseconds(p.Ns), Segments: p.Segments, LeaveNs: clock.Nanoseconds(p.LeaveNs),
 		Operations: []Placed{}, Rates: []Constant{}, WithoutACost: []string{},
 	}
 	for i := range p.Choices {

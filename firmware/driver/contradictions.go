@@ -27,7 +27,7 @@ func Conflicts() []Conflict {
 		{"relocation slots", "11", "chapter 23", "7, named", "table 23.5", "7; what the others would be is unknown"},
 		{"activation tokens", "33", "table C.1's title", "30 rows: 8, 24 and 30 are absent", "table C.1", "30"},
 		{"custom bars", "barriers", "table C.15", "values that relocations take", "chapter 23", "values: a bar gives a field an address, an identifier or an offset; run-time parameters have names"},
-		{"key of the program cache", "content, not the source's name: identical graphs hit", "chapter 5", "combined with the resolved source URL", "chapter 5, the next sentence", "both: an empty source leaves the content alone"},
+		{"key of the program cache", "content, not the source's name: identical graphs hit", "chapter 5", "combined with the resolved source URL", "chapter 5, the next sentence", "the content; a source is possible in the Go package, and no command sets it"},
 		{"time of a call", "stages that sum to 183.5 us", "table 2.3", "about 190 us; SendRequest 163 and 25", "chapter 2", "stages and floors are separate data"},
 		{"table 2.3 on a host", "190 us a call, 130 of them in the firmware", "table 2.3", "209.9 us, fitted to the same guide's rows", "the guide's session", "the split scaled to each host's floor; only macos-air is within 5%"},
 		{"commands under way", "one, measured by two threads that gain 4%", "chapter 2", "queues that preempt each other, which needs two", "chapter 2, decompiled", "one by default; in_flight of a load allows more"},

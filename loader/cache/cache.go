@@ -45,8 +45,10 @@ func (o Outcome) String() string {
 type Cache struct {
 	Dir    string
 	Build  string // identifies the compiler and names its directory below Dir
-	Source string // resolved URL of the source, for keys
-	Mode   Mode
+	Source string // resolved URL of the source, for keys; "" identifies by content only
+	// Placement says for which processors the programs are, and how these were chosen, for keys.
+	Placement string
+	Mode      Mode
 }
 
 // Open returns a cache in directory dir, which need not exist yet. Build is set to a hash of the

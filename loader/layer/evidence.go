@@ -7,9 +7,18 @@ import (
 )
 
 // Caveat returns a warning if the layer has a feature that no known program of the vendor's
-// compiler shows. The warning names the feature and says how it is compiled instead. Caveat returns
-// "" if the layer has no such feature.
+// compiler shows, or one that its documents exclude; see [Layer.Legality]. The warning names the
+// feature and says how it is compiled instead. Caveat returns "" if the layer has no such feature.
 func (l *Layer) Caveat() string {
+	legality, form := l.Legality(), l.describeUnknownForm()
+	if legality != "" && form != "" {
+		return legality + "; " + form
+	}
+	return legality + form
+}
+
+// describeUnknownForm returns the part of the warning of [Layer.Caveat] that is not about legality.
+func (l *Layer) describeUnknownForm() string {
 	w := &l.Window
 	switch {
 	case l.Op == Pool && (l.Dilation > 1 || max(w.Sy, w.Sx) > MaxStride):

@@ -23,7 +23,6 @@ type bundleTable struct {
 // A programEntry describes a program in the table. Container is the size of its container. A
 // program that is only timed has no container and is stored in Timed.
 type programEntry struct {
-	Name      string
 	First     int
 	Runs      []join.Run
 	Why       string
@@ -42,7 +41,7 @@ func Encode(n *list.Network, programs []partition.Program, reasons []string) ([]
 	var containers [][]byte
 	for i := range programs {
 		p := &programs[i]
-		x := programEntry{p.Name, p.First, p.Runs, p.Why, p.L2, p.Spilled, p.Into, 0, nil}
+		x := programEntry{p.First, p.Runs, p.Why, p.L2, p.Spilled, p.Into, 0, nil}
 		if p.Container != nil {
 			file := p.Bytes()
 			x.Container = len(file)
@@ -107,6 +106,7 @@ func Decode(n *list.Network, data []byte) ([]partition.Program, []string, error)
 		if err != nil {
 			return nil, nil, err
 		}
+		p.Name = partition.ProgramName(n) // which may differ between equal networks
 		at += x.Container
 		if err := x.checkDescriptors(i, p, at); err != nil {
 			return nil, nil, err
@@ -168,11 +168,10 @@ func (x *programEntry) readProgram(i int, data []byte, offset int) (*loader.Prog
 	case p == nil:
 		file := data[offset : offset+x.Container]
 		var err error
-		if p, err = loader.Read(x.Name, bytes.NewReader(file), int64(len(file))); err != nil {
+		if p, err = loader.Read("", bytes.NewReader(file), int64(len(file))); err != nil {
 			return nil, newError(offset, err, "program %d: %v", i, err)
 		}
 	}
-	p.Name = x.Name
 	return p, nil
 }
 

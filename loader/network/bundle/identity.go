@@ -15,10 +15,11 @@ import (
 
 // WriteStructure writes a description of n to w: its inputs and outputs, and the names, shapes and
 // options of its layers. [WriteWeights] writes the values of weights and constants. If both
-// functions write the same bytes for two networks, the networks have equal programs, so a hash of
-// the bytes can serve as a cache key. WriteStructure returns the first error from w.
+// functions write the same bytes for two networks, the networks have equal programs but for their
+// names, so a hash of the bytes can serve as a cache key. WriteStructure returns the first error from
+// w.
 func WriteStructure(n *list.Network, w io.Writer) error {
-	_, err := fmt.Fprintf(w, "network %q in memory %t outputs first %t\ninputs %#v\noutputs %q\n", n.Name, n.InMemory, n.OutputsFirst, n.Inputs, n.Outputs)
+	_, err := fmt.Fprintf(w, "network in memory %t outputs first %t\ninputs %#v\noutputs %q\n", n.InMemory, n.OutputsFirst, n.Inputs, n.Outputs)
 	for i := 0; i < len(n.Layers) && err == nil; i++ {
 		l := n.Layers[i]
 		x := &l.Weights

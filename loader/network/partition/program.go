@@ -54,6 +54,9 @@ type Lowering struct {
 	Done func(layers int)
 }
 
+// ProgramName returns the name of the programs of n.
+func ProgramName(n *list.Network) string { return cmp.Or(n.Name, "network") }
+
 // Lower compiles the layers of n to programs for the engine. Each program computes consecutive
 // layers: as many as fit, or up to about an eighth fewer. It ends early before a layer that cannot
 // be lowered. Its inputs and outputs have the names of their tensors. [weights.Complete] generates
@@ -102,7 +105,7 @@ func Lower(ctx context.Context, n *list.Network, options Lowering) ([]Program, [
 			reasons[at] = err.Error()
 			continue
 		}
-		p.Name, p.Why = cmp.Or(n.Name, "network"), why
+		p.Name, p.Why = ProgramName(n), why
 		RecordFolded(n, p)
 		programs = append(programs, *p)
 		at, why = at+len(p.Runs), cut

@@ -7,7 +7,6 @@ import (
 
 	"gonum.org/v1/gonum/graph"
 	"gonum.org/v1/gonum/graph/iterator"
-	"gonum.org/v1/gonum/graph/path"
 	"gonum.org/v1/gonum/graph/simple"
 )
 
@@ -23,6 +22,7 @@ type Operation struct {
 	// EngineNs is the engine's time in nanoseconds, if Refused is "".
 	EngineNs float64
 	Refused  string // why the engine cannot run it
+	Note     string // what the engine's support depends on, if it can; often ""
 }
 
 // A Network is a list of operations in an order in which they can run, and the sizes of the
@@ -38,7 +38,7 @@ type Network struct {
 type Support struct {
 	Backend string
 	Ns      float64 // time in nanoseconds, 0 if not Taken
-	Message string  // why the backend cannot run it, or which cost is missing; often ""
+	Message string  // why the backend cannot run it, what that depends on, or which cost is missing; often ""
 	Taken   bool    // whether the backend can run it
 }
 
@@ -53,8 +53,8 @@ type Choice struct {
 	Crossing  uint64  // bytes repacked at that boundary
 }
 
-// A Plan is the cheapest assignment of the operations of a network to the backends of a machine. A
-// segment is a run of consecutive operations on one backend.
+// A Plan is an assignment of the operations of a network to the backends of a machine. A segment is
+// a run of consecutive operations on one backend.
 type Plan struct {
 	Machine  Machine
 	Choices  []Choice
@@ -83,7 +83,7 @@ func (b *Backend) evaluateSupport(o *Operation) Support {
 	case b.Interleaved && o.Refused != "":
 		s.Taken, s.Message = false, o.Refused
 	case b.Interleaved:
-		s.Ns = o.EngineNs
+		s.Ns, s.Message = o.EngineNs, o.Note
 	case !o.Sized:
 		s.Message = "unknown result shape; its cost is left out of the plan"
 	default:
@@ -96,9 +96,10 @@ func (b *Backend) evaluateSupport(o *Operation) Support {
 	return s
 }
 
-// Solve returns the cheapest assignment of the operations of n to the backends of m. It returns a
-// *[RefusedError] if no backend can run some operation, and another error if m has no backends.
-func Solve(n *Network, m Machine) (*Plan, error) {
+// Solve returns the assignment of the operations of n to the backends of m that segmenter s chooses,
+// with its cost. It returns a *[RefusedError] if no backend can run some operation, and another error
+// if m has no backends.
+func Solve(n *Network, m Machine, s Segmenter) (*Plan, error) {
 	if len(m.Backends) == 0 {
 		return nil, errors.New("machine has no backends")
 	}
@@ -112,14 +113,9 @@ func Solve(n *Network, m Machine) (*Plan, error) {
 			return nil, &RefusedError{n.Operations[i].Name, g.support[i]}
 		}
 	}
-	nodes, total := path.DijkstraFrom(simple.Node(g.sourceID()), g).To(g.sinkID())
-	p := &Plan{Machine: m, Ns: total}
+	p := &Plan{Machine: m}
 	before := -1
-	for _, x := range nodes {
-		i, b, ok := g.operationOfNode(x.ID())
-		if !ok {
-			continue
-		}
+	for i, b := range s.choose(g) {
 		c := Choice{Operation: &n.Operations[i], Backend: m.Backends[b].Name, Support: g.support[i], Ns: g.support[i][b].Ns}
 		if b != before {
 			p.Segments++
@@ -128,9 +124,11 @@ func Solve(n *Network, m Machine) (*Plan, error) {
 		}
 		before = b
 		p.Choices = append(p.Choices, c)
+		p.Ns += c.Ns + c.LaunchNs + c.CrossNs
 	}
 	if before >= 0 {
 		p.LeaveNs, _ = g.crossingCost(len(n.Operations), before, -1)
+		p.Ns += p.LeaveNs
 	}
 	return p, nil
 }

@@ -52,11 +52,11 @@ func joinBackends(p *Plan) string {
 
 // Raising what a transfer costs merges segments.
 func TestTransfersMergeSegments(t *testing.T) {
-	cheap, err := Solve(newChain(6), newMachine(1e6))
+	cheap, err := Solve(newChain(6), newMachine(1e6), ShortestPath)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dear, err := Solve(newChain(6), newMachine(10))
+	dear, err := Solve(newChain(6), newMachine(10), ShortestPath)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestRoutesAroundARefusal(t *testing.T) {
 		n.Operations[i].MACs = 1e9
 	}
 	n.Operations[2].Refused, n.Operations[2].MACs = "sorting runs on the host", 0
-	p, err := Solve(n, newMachine(50))
+	p, err := Solve(n, newMachine(50), ShortestPath)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestRoutesAroundARefusal(t *testing.T) {
 		t.Errorf("%+v", p.Choices[2])
 	}
 	var refused *RefusedError
-	if _, err := Solve(n, newMachine(50).Only(Engine)); !errors.As(err, &refused) || refused.Operation != "t3" {
+	if _, err := Solve(n, newMachine(50).Only(Engine), ShortestPath); !errors.As(err, &refused) || refused.Operation != "t3" {
 		t.Errorf("engine alone: %v", err)
 	}
 }
@@ -101,24 +101,81 @@ func (p *Plan) sumTimes() float64 {
 	return s
 }
 
+// randomNetwork returns a chain of operations with branches and refusals, and random costs.
+func randomNetwork(r *rand.Rand, operations int) *Network {
+	n := newChain(operations)
+	for i := range n.Operations {
+		o := &n.Operations[i]
+		o.EngineNs, o.MACs, o.Bytes = r.Float64()*50e3, r.Uint64N(20e6), r.Uint64N(1<<20)
+		n.Bytes[o.Outputs[0]] = r.Uint64N(1 << 20)
+		if r.IntN(4) == 0 {
+			o.Refused = "refused"
+		}
+		if i > 1 && r.IntN(2) == 0 { // a branch
+			o.Inputs = append(o.Inputs, n.Operations[r.IntN(i-1)].Outputs[0])
+		}
+	}
+	return n
+}
+
+// TestShortestPathIsTheCheapest compares the segmenters on 1,000 random graphs: no other is cheaper
+// than the shortest path, both others are dearer somewhere, and each keeps what it promises.
+func TestShortestPathIsTheCheapest(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	dearer := map[Segmenter]int{}
+	for trial := range 1000 {
+		n, m := randomNetwork(r, 1+r.IntN(30)), newMachine(math.Exp(r.Float64()*8-1))
+		plans := map[Segmenter]*Plan{}
+		for _, s := range Segmenters() {
+			p, err := Solve(n, m, s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if math.Abs(p.sumTimes()-p.Ns) > 1e-6*p.Ns || len(p.Choices) != len(n.Operations) {
+				t.Fatalf("trial %d, %s: %g ns, parts %g", trial, s, p.Ns, p.sumTimes())
+			}
+			plans[s] = p
+		}
+		for _, s := range Segmenters() {
+			switch best := plans[ShortestPath].Ns; {
+			case plans[s].Ns < best*(1-1e-9):
+				t.Errorf("trial %d: %s costs %g, less than the shortest path, %g", trial, s, plans[s].Ns, best)
+			case plans[s].Ns > best*(1+1e-9):
+				dearer[s]++
+			}
+		}
+		maker := map[string]int{}
+		for i, c := range plans[Coarse].Choices {
+			for _, s := range c.Support {
+				if s.Taken && s.Ns < c.Ns {
+					t.Errorf("trial %d: coarse gives %s to %s, %s is faster", trial, c.Operation.Name, c.Backend, s.Backend)
+				}
+			}
+			maker[c.Operation.Outputs[0]] = i
+		}
+		for _, c := range plans[Graph].Choices {
+			for _, in := range c.Operation.Inputs {
+				from, ok := maker[in]
+				if !ok || c.Operation.Refused != "" || n.Operations[from].Refused != "" {
+					continue
+				}
+				if other := plans[Graph].Choices[from].Backend; other != c.Backend {
+					t.Errorf("trial %d: graph divides %s and %s, a group of the engine", trial, in, c.Operation.Name)
+				}
+			}
+		}
+	}
+	if dearer[Coarse] == 0 || dearer[Graph] == 0 || dearer[ShortestPath] != 0 {
+		t.Errorf("dearer than the shortest path: %v times", dearer)
+	}
+}
+
 // The plan is the best of all, and its parts add up to it.
 func TestPlanIsTheBestOfAll(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for trial := range 60 {
-		n := newChain(2 + r.IntN(5))
-		m := newMachine(math.Exp(r.Float64()*8 - 1))
-		for i := range n.Operations {
-			o := &n.Operations[i]
-			o.EngineNs, o.MACs, o.Bytes = r.Float64()*50e3, r.Uint64N(20e6), r.Uint64N(1<<20)
-			n.Bytes[o.Outputs[0]] = r.Uint64N(1 << 20)
-			if r.IntN(4) == 0 {
-				o.Refused = "refused"
-			}
-			if i > 1 && r.IntN(2) == 0 { // a branch
-				o.Inputs = append(o.Inputs, n.Operations[r.IntN(i-1)].Outputs[0])
-			}
-		}
-		p, err := Solve(n, m)
+		n, m := randomNetwork(r, 2+r.IntN(5)), newMachine(math.Exp(r.Float64()*8-1))
+		p, err := Solve(n, m, ShortestPath)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,9 +1,6 @@
 package command
 
 import (
-	"net/url"
-	"path/filepath"
-
 	"github.com/spf13/pflag"
 
 	"anesim/loader/cache"
@@ -22,9 +19,10 @@ func (f *cacheFlags) registerFlags(s *pflag.FlagSet) {
 	s.BoolVar(&f.fetch, "force-fetch", false, "with --cache: fail if they are not there")
 }
 
-// openCache opens the cache for the programs of a file. It returns nil if the flags do not ask for
-// a cache.
-func (f *cacheFlags) openCache(file string) (*cache.Cache, error) {
+// openCache opens the cache for programs that are placed as placement says; see
+// [placeFlags.cacheWords]. The name of the file is no part of the key, so that a copy of it finds the
+// programs (chapter 5 of the documents). It returns nil if the flags do not ask for a cache.
+func (f *cacheFlags) openCache(placement string) (*cache.Cache, error) {
 	switch {
 	case f.dir == "" && (f.recompile || f.fetch):
 		return nil, usage.Errorf("--force-recompilation and --force-fetch require --cache")
@@ -37,7 +35,7 @@ func (f *cacheFlags) openCache(file string) (*cache.Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Source = resolveSourceURL(file)
+	c.Placement = placement
 	switch {
 	case f.recompile:
 		c.Mode = cache.ForceRecompilation
@@ -45,20 +43,4 @@ func (f *cacheFlags) openCache(file string) (*cache.Cache, error) {
 		c.Mode = cache.ForceFetch
 	}
 	return c, nil
-}
-
-// resolveSourceURL returns the URL of a file after resolving links. It returns "" for standard
-// input.
-func resolveSourceURL(file string) string {
-	if file == "-" {
-		return ""
-	}
-	path, err := filepath.Abs(file)
-	if err != nil {
-		path = file
-	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
 }

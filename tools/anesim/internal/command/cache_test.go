@@ -84,6 +84,34 @@ func TestModelCache(t *testing.T) {
 	}
 }
 
+// TestCacheKnowsMaskAndSegmenter fetches a copy of the file under another name, and makes the programs
+// anew for another mask of units or another segmenter (chapter 5 of the documents).
+func TestCacheKnowsMaskAndSegmenter(t *testing.T) {
+	dir := t.TempDir()
+	net, other := writeFile(t, "net.yaml", []byte(smallNet)), writeFile(t, "other.yaml", []byte(smallNet))
+	for _, tc := range []struct {
+		file    string
+		flags   []string
+		outcome string
+	}{
+		{net, nil, "made"},
+		{net, nil, "fetched"},
+		{other, nil, "fetched"},
+		{net, []string{"--compute", "engine"}, "made"},
+		{net, []string{"--compute", "all"}, "made"},
+		{other, []string{"--compute", "all"}, "fetched"},
+		{net, []string{"--compute", "all", "--segmenter", "shortest-path"}, "fetched"},
+		{net, []string{"--compute", "all", "--segmenter", "graph"}, "made"},
+		{net, []string{"--compute", "all", "--segmenter", "coarse"}, "made"},
+		{other, []string{"--compute", "all", "--segmenter", "coarse"}, "fetched"},
+	} {
+		out, errs, code := invoke(append([]string{"model", tc.file, "--timing-only", "--cache", dir}, tc.flags...)...)
+		if _, last, _ := strings.Cut(out, "cache: "); code != exitDone || !strings.HasPrefix(last, tc.outcome) {
+			t.Errorf("%s %q: exit %d, %s%s; want %s", filepath.Base(tc.file), tc.flags, code, last, errs, tc.outcome)
+		}
+	}
+}
+
 // The cache has the network's programs and not those of the changes that its report tries.
 func TestCacheHasTheNetworkOnly(t *testing.T) {
 	net, dir := writeFile(t, "net.yaml", []byte(smallNet)), t.TempDir()

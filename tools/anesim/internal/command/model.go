@@ -168,7 +168,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if o.Cache, err = f.cacheFlags.openCache(file); err != nil {
+	if o.Cache, err = f.cacheFlags.openCache(f.placeFlags.cacheWords()); err != nil {
 		return err
 	}
 	if o.Cache != nil {

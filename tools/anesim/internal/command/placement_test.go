@@ -1,12 +1,16 @@
 package command
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"anesim/bench/report"
+	ox "anesim/loader/network/onnx/onnxtest"
 )
 
 // A network is placed on what --compute names: what the engine does not take runs
@@ -70,6 +74,90 @@ func TestModelPlacement(t *testing.T) {
 	out, _, _ = invoke("model", net, "--json")
 	if err := json.Unmarshal([]byte(out), &without); err != nil || without.Placement != nil {
 		t.Errorf("%v, a plan that nobody asked for", err)
+	}
+}
+
+// TestReasonsOfTheDocuments asks --compute for what the documents exclude or make the compiler do: each
+// is a reason or a remark about the engine with what it is about, and the layer is timed all the same.
+func TestReasonsOfTheDocuments(t *testing.T) {
+	yaml := func(layers string) string {
+		return writeFile(t, "net.yaml", []byte("inputs: {x: {c: 8, h: 16, w: 16}, wide: {w: 20000}, tall: {c: 16384, h: 1, w: 1}}\nlayers:\n"+layers))
+	}
+	convs := "- {name: c0, op: conv, cout: 16384, k: 1, from: tall}\n"
+	for i := range 5 {
+		convs += fmt.Sprintf("- {name: c%d, op: conv, cout: 16384, k: 1, from: c%d}\n", i+1, i)
+	}
+	state := writeFile(t, "state.mil", []byte(`program(1.3) {
+	func main<ios18>(tensor<fp16, [1, 4, 1, 1]> x, state<tensor<fp16, [1, 4, 1, 1]>> s) {
+		tensor<fp16, [1, 4, 1, 1]> r = read_state(input = s);
+		tensor<fp16, [1, 4, 1, 1]> a = add(x = r, y = x);
+		write_state(data = a, input = s);
+		tensor<fp16, [1, 4, 1, 1]> y = relu(x = a);
+	} -> (y);
+}`))
+	loop := writeFile(t, "loop.onnx", ox.Model(ox.Input("x", 2, 4), ox.Output("y"), ox.Node("ReduceSum", "n", []string{"x"}, ox.Int("keepdims", 0)),
+		ox.Node("Loop", "y", []string{"n", "", "x"}, ox.Graph("body", ox.InputOf(7, "i"), ox.InputOf(9, "go"), ox.Input("h", 2, 4), ox.Node("Relu", "r", []string{"h"}), ox.Output("go"), ox.Output("r")))))
+	for _, tc := range []struct {
+		name, file, layer, says string
+		takes, timed            bool
+	}{
+		{"a transposed convolution by 2", yaml("- {name: up, op: deconv, cout: 8, k: 2, stride: 2, from: x}\n"), "up", "", true, true},
+		{"a transposed convolution by 3", yaml("- {name: up, op: deconv, cout: 8, k: 3, stride: 3, from: x}\n"), "up", "strides of 1 and 2", false, true},
+		{"a channel-wise convolution", yaml("- {name: dw, op: conv, cout: 8, k: 3, groups: 8, from: x}\n"), "dw", "", true, true},
+		{"a channel-wise convolution to more channels", yaml("- {name: dw, op: conv, cout: 16, k: 3, groups: 8, from: x}\n"), "dw", "as many groups as output channels", false, true},
+		{"columns beyond 15 bits", yaml("- {name: n, op: layernorm, axis: w, from: wide}\n"), "n", "found 20000", false, false},
+		{"weights of four sections", yaml("- {name: c0, op: conv, cout: 16384, k: 1, from: tall}\n"), "c0", "4 sections", true, true},
+		{"more weights than fit", yaml(convs), "c5", "does not fit in one program", false, true},
+		{"a state", state, "a", "native state operations are rejected on the M1", true, true},
+		{"a loop whose count is computed", loop, "y", "number of rounds is not constant", false, false},
+	} {
+		r := model(t, tc.file, "--compute", "engine")
+		i := slices.IndexFunc(r.Placement.Operations, func(o report.Placed) bool { return o.Path == tc.layer })
+		if i < 0 {
+			t.Errorf("%s: no layer %s: %+v", tc.name, tc.layer, r.Placement.Operations)
+			continue
+		}
+		o := r.Placement.Operations[i]
+		if s := o.Support[0]; s.Backend != "engine" || s.Supported != tc.takes || !tc.takes && o.Backend == "engine" {
+			t.Errorf("%s: %+v on %s; want engine %v", tc.name, s, o.Backend, tc.takes)
+		}
+		if message := strings.Join(o.Messages, " "); !strings.Contains(message, tc.says) || (message == "") != (tc.says == "") || tc.says != "" && !strings.HasPrefix(message, "engine: ") {
+			t.Errorf("%s: message %q; want %q", tc.name, message, tc.says)
+		}
+		if k := slices.IndexFunc(r.Layers, func(l report.Layer) bool { return l.Name == tc.layer }); k < 0 || (r.Layers[k].Modelled) != tc.timed {
+			t.Errorf("%s: timed %v; want %v", tc.name, k >= 0 && r.Layers[k].Modelled, tc.timed)
+		}
+	}
+	for _, command := range [][]string{{"model", yaml("- {name: up, op: deconv, cout: 8, k: 3, stride: 3, from: x}\n")}, {"layer", "deconv", "cin=8", "cout=8", "h=8", "w=8", "k=3", "stride=3", "--timing-only"}} {
+		if out, errs, code := invoke(command...); code != exitDone || !strings.Contains(out, "strides of 1 and 2; this one has 3x3 (table C.8)") {
+			t.Errorf("%q: exit %d: %s%s", command, code, errs, out)
+		}
+	}
+}
+
+// TestSegmenters compares the three ways to choose on one network: the shortest path is the default
+// and never the dearest, and a word that names none is refused.
+func TestSegmenters(t *testing.T) {
+	net := exampleNetwork("mobilenetv2.yaml")
+	cost := map[string]float64{}
+	for _, s := range []string{"coarse", "graph", "shortest-path", ""} {
+		args := []string{net, "--compute", "all"}
+		if s != "" {
+			args = append(args, "--segmenter", s)
+		}
+		p := model(t, args...).Placement
+		if p.Segmenter != cmp.Or(s, "shortest-path") {
+			t.Errorf("%q: segmenter %q", s, p.Segmenter)
+		}
+		cost[s] = float64(p.Runtime)
+	}
+	if cost[""] != cost["shortest-path"] || cost[""] > cost["coarse"] || cost[""] > cost["graph"] {
+		t.Errorf("costs %v", cost)
+	}
+	for _, bad := range [][]string{{"--compute", "all", "--segmenter", "fine"}, {"--segmenter", "graph"}} {
+		if _, errs, code := invoke(append([]string{"model", net}, bad...)...); code != exitUsage || !strings.Contains(errs, "--segmenter") {
+			t.Errorf("%q: exit %d: %s", bad, code, errs)
+		}
 	}
 }
 

@@ -14,8 +14,12 @@ func (p pager) printPlacement(d *report.Placement) {
 	if d == nil {
 		return
 	}
-	p.Printf("placement (--compute %s): %v estimated in %s; rates of CPU, GPU and transfers are assumed",
-		d.Compute, d.Runtime, report.Plural(d.Segments, "segment"))
+	by := ""
+	if d.Segmenter != "shortest-path" {
+		by = " --segmenter " + d.Segmenter
+	}
+	p.Printf("placement (--compute %s%s): %v estimated in %s; rates of CPU, GPU and transfers are assumed",
+		d.Compute, by, d.Runtime, report.Plural(d.Segments, "segment"))
 	for i := 0; i < len(d.Operations); {
 		first := &d.Operations[i]
 		sum, end := first.Runtime, i+1
