@@ -29,7 +29,7 @@ func machineConstants(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	networks, err := CompareNetworks(DefaultPresets())
+	networks, err := compareNetworks(DefaultPresets(), (*NetworkRow).onPhone)
 	if err != nil {
 		t.Fatal(err)
 	}

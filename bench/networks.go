@@ -3,54 +3,97 @@ package bench
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"anesim"
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/hw/host"
 	"anesim/hw/machine"
+	"anesim/loader/layer"
 	"anesim/loader/network"
+	"anesim/loader/network/list"
 )
 
 // A NetworkRow is a published time for one run of a network whose layers are known.
 type NetworkRow struct {
 	ID, Network string
 	Family      string  // networks of the same authors and kind, which share blocks
-	Chip        string  // name of the chip preset
-	Host        string  // name of the host preset
+	On          string  // name of the machine in package machine
 	Machine     string  // name as published
+	Software    string  // the system that compiled the network, such as "macOS 13.2"; "" if it is not known
 	Latency     float64 // microseconds, including the host's part
 	Source      string
 	text        func() string
 }
+
+// Release returns the release of the vendor's compiler that the row was compiled with: that of 2023 up to
+// iOS 17 and macOS 14, and otherwise the newest, also if the system is not known.
+func (r *NetworkRow) Release() layer.Release {
+	switch name, version, _ := strings.Cut(r.Software, " "); {
+	case name == "iOS" && version < "18", name == "macOS" && version < "15":
+		return layer.Release2023
+	}
+	return layer.Newest
+}
+
+// presets returns the chip, at the clock of its machine, and the host of r, with the constants in p.
+func (r *NetworkRow) presets(p *Presets) (hw.Chip, host.Host, error) {
+	m, err := machine.ByName(r.On)
+	if err != nil {
+		return hw.Chip{}, host.Host{}, err
+	}
+	c := p.Chips[m.Chip.Name]
+	if m.Chip.Clock.Value < c.Clock.Value {
+		c = c.AtClock(clock.Hertz(m.Chip.Clock.Value))
+	}
+	return c, p.Hosts[m.Host.Name], nil
+}
+
+// onPhone reports whether r was measured on a phone, to whose networks the host of phones is fitted.
+func (r *NetworkRow) onPhone() bool { return r.On == phone }
 
 // An OmittedNetwork is a network whose published time is not compared, and why.
 type OmittedNetwork struct{ Network, Machine, Reason string }
 
 // OmittedNetworks returns the networks with published times that [NetworkRows] omits on purpose.
 func OmittedNetworks() []OmittedNetwork {
-	return []OmittedNetwork{{"MobileNetV2", "iPhone 12", "its two published times contradict each other"}}
+	return []OmittedNetwork{
+		{"MobileNetV2", "iPhone 12", "its two published times contradict each other"},
+		{"GPT-2 medium with a cache", "MacBook Pro (M1 Pro or Max)", "up to 30% of its operators ran on the CPU"},
+		{"Llama 2 7B, MLPs with palettes", "MacBook Pro (M1 Max)", "palettes without their values cannot be packed"},
+		{"Stable Diffusion 2.1 U-Net", "iPad Pro (M1)", "its layers are not written down here"},
+	}
 }
 
-// phoneHost is the host preset that is fitted to networks. The other hosts are fitted to the rows of
+// The machine and the host preset of phones. The host is fitted to networks. The other hosts are fitted to the rows of
 // single layers, so that each network is new to them.
-const phoneHost = "iphone12-coreml"
+const (
+	phone     = "a14"
+	phoneHost = "iphone12-coreml"
+)
 
 // NetworkRows returns the published times of networks whose layers are known, family by family. IDs
-// that begin with r number all published rows, and IDs that begin with t the published networks.
+// that begin with r number all published rows, those with t the published networks, and those with p the runs of Parakeet.
 func NetworkRows() []NetworkRow {
 	const (
 		iphone, pro, max12   = "iPhone 12 (A14)", "iPhone 12 Pro (A14)", "iPhone 12 Pro Max (A14)"
 		mobileOne, repViT    = "apple/ml-mobileone README", "THU-MIG/RepViT README"
 		repNeXt, former      = "suous/RepNeXt README", "snap-research/EfficientFormer README"
+		depth, whisperCPP    = "huggingface.co/apple/coreml-depth-anything-small", "ggml-org/whisper.cpp PR 566"
+		parakeet             = "joshuaswarren/omarchy-ane, ane-linux-experiments receipts"
+		smpanaro             = "smpanaro/more-ane-transformers"
 		fastViT, clip, dense = "apple/ml-fastvit README", "apple/ml-mobileclip README", "woolfel/ml-macos-performance results.md"
 	)
 	phone := func(id, network, family, machine string, us float64, source string, text func() string) NetworkRow {
-		return NetworkRow{id, network, family, "a14", phoneHost, machine, us, source, text}
+		software := map[string]string{repViT: "iOS 16", repNeXt: "iOS 16", depth: "iOS 18"}[source]
+		return NetworkRow{id, network, family, phone, machine, software, us, source, text}
 	}
 	// The widths and depths are those of the published models.
 	return []NetworkRow{
@@ -93,8 +136,20 @@ func NetworkRows() []NetworkRow {
 		phone("t048", "MobileCLIP-B text", "MobileCLIP", max12, 3300, clip, func() string {
 			return buildCLIPText("mobileclip_b_text", 512, 8, 12)
 		}),
-		{"r0189", "DenseNet-121", "DenseNet", "m1max", "macos-max", "MacBookPro M1 Max (2021)", 2050.815, dense, buildDenseNet121},
-		{"t083", "ResNet-18", "ResNet", "m1max", "macos-max", "MacBookPro M1 Pro", 900, "pytorch/executorch issue 5718", buildResNet18},
+		phone("t049", "Depth Anything small", "Depth Anything", max12, 31100, depth, func() string { return buildDepthAnything(392, 518) }),
+		{"t050", "Depth Anything small", "Depth Anything", "m1max", "MacBook Pro M1 Max", "macOS 15", 32800, depth, func() string { return buildDepthAnything(392, 518) }},
+		{"r0189", "DenseNet-121", "DenseNet", "m1max", "MacBookPro M1 Max (2021)", "macOS 12", 2050.815, dense, buildDenseNet121},
+		{"t083", "ResNet-18", "ResNet", "m1pro", "MacBookPro M1 Pro", "", 900, "pytorch/executorch issue 5718", buildResNet18},
+		{"t075", "Whisper tiny encoder", "Whisper", "m1pro", "MacBook M1 Pro, a first call", "macOS 13.2", 30e3, whisperCPP, func() string { return buildWhisper(4, 384, 6) }},
+		{"t076", "Whisper base encoder", "Whisper", "m1pro", "MacBook M1 Pro, a first call", "macOS 13.2", 64e3, whisperCPP, func() string { return buildWhisper(6, 512, 8) }},
+		{"t058", "GPT-2 medium, 512 tokens", "GPT-2", "m1max", "MacBook Pro 2021", "", 103e3, smpanaro, func() string { return buildGPT2(24, 1024, 16, 512) }},
+		{"r0191", "GPT-2 large, 512 tokens", "GPT-2", "m1max", "MacBook Pro 2021", "", 210e3, smpanaro, func() string { return buildGPT2(36, 1280, 20, 512) }},
+		{"t074", "DistilBERT, 256 tokens", "DistilBERT", "m1max", "MacBook Pro 2021", "", 8700, smpanaro, func() string { return buildDistilBERT(256) }},
+		{"t052", "four MLPs of Llama 2 7B", "Llama 2", "m1max", "MacBook Pro M1 Max", "", 19420, "huggingface.co/smpanaro/coreml-joint-compression-test", func() string { return buildLlamaMLP(4) }},
+		{"p1", "Parakeet encoder", "Parakeet", "m1-mbp", "MacBookPro17,1", "macOS 27", 113270, parakeet, func() string { return buildParakeet(24) }},
+		{"p2", "Parakeet encoder", "Parakeet", "m1-linux", "MacBookPro17,1", "macOS 27", 137914, parakeet, func() string { return buildParakeet(24) }},
+		{"p3", "Parakeet encoder", "Parakeet", "m1max", "MacBookPro18,2", "macOS 26", 138180, parakeet, func() string { return buildParakeet(24) }},
+		{"p4", "Parakeet encoder", "Parakeet", "m1max-linux", "MacBookPro18,2", "macOS 26", 438577, parakeet, func() string { return buildParakeet(24) }},
 	}
 }
 
@@ -116,15 +171,18 @@ type LayerTime struct {
 }
 
 // TimeNetwork estimates the time of a network on the chip c, called by the host h. The network is given
-// by text, a list of layers in YAML.
-func TimeNetwork(text string, c hw.Chip, h host.Host) (*NetworkTime, error) {
+// by text, a list of layers in YAML or a program in MIL, and compiled as by the given release.
+func TimeNetwork(text string, release layer.Release, c hw.Chip, h host.Host) (*NetworkTime, error) {
 	out := new(NetworkTime)
 	for _, memory := range [...]bool{false, true} {
-		n, err := network.ReadYAML([]byte(text))
+		n, err := readNetwork(text)
 		if err != nil {
 			return nil, err
 		}
 		n.InMemory = memory
+		for i := range n.Layers {
+			n.Layers[i].Lower.Release = release
+		}
 		r, err := anesim.FromNetwork(n).Run(context.Background(), anesim.Options{Chip: c, Host: h})
 		if err != nil {
 			return nil, err
@@ -155,6 +213,14 @@ func TimeNetwork(text string, c hw.Chip, h host.Host) (*NetworkTime, error) {
 	return out, nil
 }
 
+// readNetwork reads a list of layers in YAML or a program in MIL.
+func readNetwork(text string) (*list.Network, error) {
+	if strings.HasPrefix(text, "program(") {
+		return network.ReadMIL([]byte(text), network.Options{})
+	}
+	return network.ReadYAML([]byte(text))
+}
+
 // A NetworkResidual pairs a network's published time with the model's estimate of it.
 type NetworkResidual struct {
 	Row    NetworkRow
@@ -168,26 +234,53 @@ type NetworkResidual struct {
 // CompareNetworks estimates the time of every network with a published time, using the constants in
 // p.
 func CompareNetworks(p Presets) ([]NetworkResidual, error) {
+	return compareNetworks(p, func(*NetworkRow) bool { return true })
+}
+
+// compareNetworks estimates the time of the networks that keep selects, several at a time.
+func compareNetworks(p Presets, keep func(*NetworkRow) bool) ([]NetworkResidual, error) {
 	var out []NetworkResidual
 	for _, r := range NetworkRows() {
-		t, err := TimeNetwork(r.text(), p.Chips[r.Chip], p.Hosts[r.Host])
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Network, err)
+		if keep(&r) {
+			out = append(out, NetworkResidual{Row: r})
 		}
-		n := NetworkResidual{Row: r, Engine: t}
-		n.Time = n.withHost(t.Host)
-		n.NewNetwork, n.NewFamily = n.Time, n.Time
-		out = append(out, n)
+	}
+	var all sync.WaitGroup
+	errs, slots := make([]error, len(out)), make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i := range out {
+		all.Go(func() {
+			slots <- struct{}{}
+			errs[i] = out[i].estimate(&p)
+			<-slots
+		})
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
 	}
 	for i := range out {
 		n := &out[i]
-		if n.Row.Host != phoneHost {
+		if !n.Row.onPhone() {
 			continue
 		}
 		n.NewNetwork = n.withHost(fitFloor(out, func(r *NetworkRow) bool { return r.ID != n.Row.ID }))
 		n.NewFamily = n.withHost(fitFloor(out, func(r *NetworkRow) bool { return r.Family != n.Row.Family }))
 	}
 	return out, nil
+}
+
+// estimate sets the times of n with the constants in p.
+func (n *NetworkResidual) estimate(p *Presets) error {
+	c, h, err := n.Row.presets(p)
+	if err == nil {
+		n.Engine, err = TimeNetwork(n.Row.text(), n.Row.Release(), c, h)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", n.Row.Network, err)
+	}
+	n.Time = n.withHost(n.Engine.Host)
+	n.NewNetwork, n.NewFamily = n.Time, n.Time
+	return nil
 }
 
 // withHost returns the time of a run with the given time of the host, and the published time.
@@ -204,7 +297,7 @@ func fitFloor(list []NetworkResidual, keep func(*NetworkRow) bool) clock.Nanosec
 	half := 0.0
 	for i := range list {
 		n := &list[i]
-		if n.Row.Host == phoneHost && keep(&n.Row) {
+		if n.Row.onPhone() && keep(&n.Row) {
 			rests = append(rests, rest{n.Row.Latency*1e3 - float64(n.Engine.Kept), 1 / n.Row.Latency})
 			half += 0.5 / n.Row.Latency
 		}
@@ -218,7 +311,7 @@ func fitFloor(list []NetworkResidual, keep func(*NetworkRow) bool) clock.Nanosec
 	return 0
 }
 
-// A NetworkSummary holds statistics of the relative errors of the networks on phones.
+// A NetworkSummary holds statistics of the relative errors of the networks on phones, or of those on Macs.
 type NetworkSummary struct {
 	Protocol string // rows to which the time of a call was fitted
 	Summary
@@ -242,37 +335,48 @@ func SummarizeNetworks(list []NetworkResidual) ([]NetworkSummary, error) {
 		{"network left out", func(n *NetworkResidual) Pair { return n.NewNetwork }},
 		{"family left out", func(n *NetworkResidual) Pair { return n.NewFamily }},
 	} {
-		s := NetworkSummary{Protocol: protocol.name}
-		var pairs []Pair
-		var ratios []float64
-		for i := range list {
-			n := &list[i]
-			if n.Row.Host != phoneHost {
-				continue
-			}
-			p := protocol.pair(n)
-			e := p.Error()
-			pairs, ratios = append(pairs, p), append(ratios, p.Reference/p.Model)
-			if math.Abs(e) <= 0.10 {
-				s.Within10++
-			}
-			if math.Abs(e) <= 0.15 {
-				s.Within15++
-			}
-			if math.Abs(e) > math.Abs(s.WorstError) {
-				s.Worst, s.WorstError = n.Row.Network, e
-			}
-		}
-		var err error
-		if s.Summary, err = Summarize(pairs); err != nil {
+		s, err := summarizeNetworks(protocol.name, list, true, protocol.pair)
+		if err != nil {
 			return nil, err
 		}
-		// One network has neither a spread nor, left out, a fit.
-		if s.N < 2 {
-			continue
+		if s.N >= 2 { // one network has neither a spread nor, left out, a fit
+			out = append(out, s)
 		}
-		s.Low, s.High = quantileBounds(ratios)
-		out = append(out, s)
 	}
 	return out, nil
+}
+
+// SummarizeMacs returns statistics of the networks on Macs in list, none of which is in a fit.
+func SummarizeMacs(list []NetworkResidual) (NetworkSummary, error) {
+	return summarizeNetworks("on Macs", list, false, func(n *NetworkResidual) Pair { return n.Time })
+}
+
+// summarizeNetworks returns statistics of the networks on phones, or of the others.
+func summarizeNetworks(protocol string, list []NetworkResidual, phones bool, pair func(*NetworkResidual) Pair) (NetworkSummary, error) {
+	s := NetworkSummary{Protocol: protocol}
+	var pairs []Pair
+	var ratios []float64
+	for i := range list {
+		n := &list[i]
+		if n.Row.onPhone() != phones {
+			continue
+		}
+		p := pair(n)
+		e := p.Error()
+		pairs, ratios = append(pairs, p), append(ratios, p.Reference/p.Model)
+		if math.Abs(e) <= 0.10 {
+			s.Within10++
+		}
+		if math.Abs(e) <= 0.15 {
+			s.Within15++
+		}
+		if math.Abs(e) > math.Abs(s.WorstError) {
+			s.Worst, s.WorstError = n.Row.Network, e
+		}
+	}
+	var err error
+	if s.Summary, err = Summarize(pairs); err == nil && s.N >= 2 {
+		s.Low, s.High = quantileBounds(ratios)
+	}
+	return s, err
 }

@@ -12,6 +12,8 @@ import (
 	"anesim/hw"
 	"anesim/hw/evidence"
 	"anesim/hw/host"
+	"anesim/hw/machine"
+	"anesim/loader/layer"
 )
 
 // Whole networks take about what was published, and keeping tensors in the L2 saves time in every
@@ -23,15 +25,18 @@ func TestNetworks(t *testing.T) {
 	}
 	// The two smallest networks are mostly the host's time, which the preset has once for all protocols:
 	// in the oldest, an app of 2022, a call is longer, and in RepNeXt's shorter.
-	within := map[string]float64{"MobileOne-S0": 0.25, "RepNeXt-M0": 0.18, "DenseNet-121": 0.1, "ResNet-18": 0.1}
+	// DistilBERT was measured in a form with channels first that is not published; the plain one is timed.
+	// Parakeet under Linux on an M1 Max: by this row its clock is about 470 MHz, by products 300 MHz.
+	within := map[string]float64{"t074": 0.4, "p4": 0.4, "r0214": 0.25, "t017": 0.18, "r0189": 0.1, "t083": 0.1, "t075": 0.1, "t076": 0.1, "t058": 0.05, "r0191": 0.05}
 	for i := range list {
 		r := &list[i]
 		t.Logf("%s: %.0f us of engine, %.0f in memory, %.0f of host, published %.0f: %+.1f %%, with its family left out %+.1f %%", r.Row.Network,
 			float64(r.Engine.Kept)/1e3, float64(r.Engine.InMemory)/1e3, float64(r.Engine.Host)/1e3, r.Row.Latency, 100*r.Time.Error(), 100*r.NewFamily.Error())
-		if math.Abs(r.Time.Error()) > cmp.Or(within[r.Row.Network], 0.15) {
+		if math.Abs(r.Time.Error()) > cmp.Or(within[r.Row.ID], 0.15) {
 			t.Errorf("%s is off by %+.0f %%", r.Row.Network, 100*r.Time.Error())
 		}
-		if r.Engine.Kept >= r.Engine.InMemory {
+		// A compiler of 2023 streams rows that exceed the L2, and every tensor of these networks does.
+		if r.Engine.Kept > r.Engine.InMemory || r.Engine.Kept == r.Engine.InMemory && r.Row.Family != "Whisper" && r.Row.Family != "GPT-2" {
 			t.Errorf("%s: %v with tensors kept in the L2, %v in memory", r.Row.Network, r.Engine.Kept, r.Engine.InMemory)
 		}
 		if len(r.Engine.Unmodelled) > 0 {
@@ -45,22 +50,30 @@ func TestNetworks(t *testing.T) {
 	for _, s := range summaries {
 		t.Logf("%s: %v, bias %+.1f %%, within 10 %%: %d, within 15 %%: %d, worst %s %+.1f %%", s.Protocol, s.Summary, 100*s.Bias, s.Within10, s.Within15, s.Worst, 100*s.WorstError)
 	}
-	// A study of 29 networks, of which these are 13, had 3.5 % for both: its other networks lie
-	// closer to the model than these.
+	// A study of 29 networks, of which these are 13 and Depth Anything, had 3.5 % for both: its other
+	// networks lie closer to the model than these.
 	network, family := summaries[1], summaries[2]
 	if max(network.Median, family.Median) > 0.08 || family.Within15 < 11 {
 		what := ""
 		for i := range list {
 			what += fmt.Sprintf("\n\t%s %+.1f %%", list[i].Row.Network, 100*list[i].NewFamily.Error())
 		}
-		t.Errorf("median error of networks on phones: %.1f %% with the network left out, %.1f %% with its family; want at most 8 %%, and 11 of 13 within 15 %% (have %d):%s",
+		t.Errorf("median error of networks on phones: %.1f %% with the network left out, %.1f %% with its family; want at most 8 %%, and 11 of 14 within 15 %% (have %d):%s",
 			100*network.Median, 100*family.Median, family.Within15, what)
+	}
+	macs, err := SummarizeMacs(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%v", macs)
+	if macs.N < 12 || macs.Median > 0.1 {
+		t.Errorf("%d networks on Macs have a median error of %.1f %%; want at most 10 %%", macs.N, 100*macs.Median)
 	}
 	// The preset is what the networks say, and a change of the engine's model shows here first.
 	if fit, preset := fitFloor(list, func(*NetworkRow) bool { return true }), DefaultPresets().Hosts[phoneHost].Floor.Value; math.Abs(float64(fit)/1e3-preset) > 5 {
 		t.Errorf("a call on a phone takes %.0f us by a fit of today, the preset has %.0f", float64(fit)/1e3, preset)
 	}
-	n, err := TimeNetwork(resNet50(), hw.M1(), host.Host{})
+	n, err := TimeNetwork(resNet50(), layer.Newest, hw.M1(), host.Host{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,6 +90,36 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
+// A row that says which system compiled its network is lowered as by that release: a Whisper of 2023 takes twice as
+// long as one that is compiled today, and the published time of 2023 is that of the former.
+func TestNetworksKnowTheirCompiler(t *testing.T) {
+	p := DefaultPresets()
+	for _, r := range NetworkRows() {
+		if r.ID != "t075" {
+			continue
+		}
+		if r.Release() != layer.Release2023 {
+			t.Fatalf("%s: release %d", r.Software, r.Release())
+		}
+		c, h, err := r.presets(&p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, err := TimeNetwork(r.text(), layer.Newest, c, h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := (Pair{float64(now.Kept), r.Latency * 1e3}).Error(); e > -0.4 {
+			t.Errorf("compiled today it takes %v, %+.0f %% of the published time", now.Kept, 100*e)
+		}
+	}
+	for software, want := range map[string]layer.Release{"": layer.Newest, "macOS 14.1": layer.Release2023, "macOS 15": layer.Newest, "macOS 26": layer.Newest, "iOS 16": layer.Release2023, "iOS 18": layer.Newest} {
+		if r := (NetworkRow{Software: software}); r.Release() != want {
+			t.Errorf("%q: release %d, want %d", software, r.Release(), want)
+		}
+	}
+}
+
 // The host's time is what a user sees who runs the network: of its own inputs, results and weights.
 func TestNetworksCallTheirHost(t *testing.T) {
 	p := DefaultPresets()
@@ -85,7 +128,7 @@ func TestNetworksCallTheirHost(t *testing.T) {
 	h.In.Value = 1000 // microseconds a megabyte
 	times := map[string]float64{}
 	for name, text := range map[string]string{"small": "{c: 4, h: 8, w: 8}", "large": "{c: 4, h: 8, w: 512}"} {
-		n, err := TimeNetwork("inputs: {x: "+text+"}\nlayers:\n  - {op: reduce, kind: max, axis: w}\n", c, h)
+		n, err := TimeNetwork("inputs: {x: "+text+"}\nlayers:\n  - {op: reduce, kind: max, axis: w}\n", layer.Newest, c, h)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,15 +147,13 @@ func TestPhoneRates(t *testing.T) {
 		c := p.Chips["a14"]
 		change(&c)
 		p.Chips["a14"] = c
-		list, err := CompareNetworks(p)
+		list, err := compareNetworks(p, (*NetworkRow).onPhone)
 		if err != nil {
 			t.Fatal(err)
 		}
 		floor, sum := fitFloor(list, func(*NetworkRow) bool { return true }), 0.0
 		for i := range list {
-			if n := &list[i]; n.Row.Host == phoneHost {
-				sum += math.Abs(n.withHost(floor).Error())
-			}
+			sum += math.Abs(list[i].withHost(floor).Error())
 		}
 		return sum
 	}
@@ -136,7 +177,11 @@ func TestHostsKnowTheirChip(t *testing.T) {
 		chips[s.Host] = s.Chip
 	}
 	for _, r := range NetworkRows() {
-		chips[r.Host] = r.Chip
+		m, err := machine.ByName(r.On)
+		if err != nil {
+			t.Fatal(err)
+		}
+		chips[m.Host.Name] = m.Chip.Name
 	}
 	for name, h := range DefaultPresets().Hosts {
 		if h.Floor.Evidence == evidence.Measured {

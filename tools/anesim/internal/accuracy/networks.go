@@ -3,10 +3,12 @@ package accuracy
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"anesim/bench"
 	"anesim/bench/report"
 	"anesim/hw"
+	"anesim/hw/machine"
 	"anesim/tools/anesim/internal/terminal"
 )
 
@@ -15,6 +17,7 @@ type NetworksDocument struct {
 	report.Header
 	Networks []jsonNetwork        `json:"networks"`
 	Phones   []jsonNetworkSummary `json:"phones"`
+	Macs     jsonNetworkSummary   `json:"macs"`
 	Omitted  []jsonOmittedNetwork `json:"omitted"`
 }
 
@@ -24,6 +27,9 @@ type jsonNetwork struct {
 	Network    string         `json:"network"`
 	Family     string         `json:"family"`
 	Machine    string         `json:"machine"`
+	Software   string         `json:"software"`
+	Release    int            `json:"compiler_release"` // 2023, or 0 for the newest
+	On         string         `json:"model_machine"`
 	Chip       string         `json:"chip"`
 	Host       string         `json:"host"`
 	Source     string         `json:"source"`
@@ -78,13 +84,17 @@ func WriteNetworks(w io.Writer, asJSON, layers bool) error {
 	if err != nil {
 		return err
 	}
+	macs, err := bench.SummarizeMacs(list)
+	if err != nil {
+		return err
+	}
 	if asJSON {
-		return writeNetworksJSON(w, list, phones)
+		return writeNetworksJSON(w, list, phones, macs)
 	}
 	p := terminal.NewPager(w)
 	t := terminal.NewTable(
 		terminal.Word("network", 0), terminal.Number("measured us", 0), terminal.Number("model", 0), terminal.Number("engine", 0), terminal.Number("host", 1),
-		terminal.Number("error", 0), terminal.Number("family out", 0), terminal.Number("network out", 0), terminal.Word("machine", 2),
+		terminal.Number("error", 0), terminal.Number("family out", 0), terminal.Number("network out", 2), terminal.Word("machine", 1), terminal.Word("software", 1),
 		terminal.Number("all in memory", 3), terminal.Number("saved", 4), terminal.Number("not modelled", 5),
 	)
 	for i := range list {
@@ -92,11 +102,11 @@ func WriteNetworks(w io.Writer, asJSON, layers bool) error {
 		kept, memory := float64(r.Engine.Kept)/1e3, float64(r.Engine.InMemory)/1e3
 		us := func(v float64) string { return fmt.Sprintf("%.0f", v) }
 		t.Add(r.Row.Network, us(r.Row.Latency), us(r.Time.Model/1e3), us(kept), us(float64(r.Engine.Host)/1e3),
-			percent(r.Time), percent(r.NewFamily), percent(r.NewNetwork), r.Row.Machine,
+			percent(r.Time), percent(r.NewFamily), percent(r.NewNetwork), r.Row.Machine, r.Row.Software,
 			us(memory), fmt.Sprintf("%.0f%%", 100*(memory-kept)/memory), report.Plural(len(r.Engine.Unmodelled), "layer"))
 	}
 	p.WideTable(t, 0)
-	printNetworkSummaries(p, phones)
+	printNetworkSummaries(p, phones, &macs)
 	if p.Err != nil || !layers {
 		return p.Err
 	}
@@ -116,17 +126,20 @@ func WriteNetworks(w io.Writer, asJSON, layers bool) error {
 func percent(p bench.Pair) string { return fmt.Sprintf("%+.1f%%", 100*p.Error()) }
 
 // printNetworkSummaries prints statistics of the networks on phones, and which networks are omitted.
-func printNetworkSummaries(p *terminal.Pager, list []bench.NetworkSummary) {
+func printNetworkSummaries(p *terminal.Pager, list []bench.NetworkSummary, macs *bench.NetworkSummary) {
 	p.Printf("")
-	p.Printf("Times are in microseconds. Tensors between layers stay in L2 where they fit. The time of a call on a phone is fitted to its networks: \"family out\" is the error of a fit without the network's family, and \"network out\" without the network. A Mac's host is fitted to single layers.")
+	p.Printf("Times are in microseconds. Tensors between layers stay in L2 where they fit. The time of a call on a phone is fitted to its networks: \"family out\" is the error of a fit without the network's family, and \"network out\" without the network. A Mac's host is fitted to single layers. Networks of iOS 17, macOS 14 and earlier are compiled as by the compiler of 2023, others as by the newest.")
 	p.Printf("")
 	t := terminal.NewTable(
-		terminal.Word("on phones", 0), terminal.Number("n", 0), terminal.Number("median", 0), terminal.Number("bias", 0),
+		terminal.Word("", 0), terminal.Number("n", 0), terminal.Number("median", 0), terminal.Number("bias", 0),
 		terminal.Number("within 10%", 0), terminal.Number("within 15%", 0), terminal.Word("worst", 0),
 	)
-	for i := range list {
-		s := &list[i]
-		t.Add(s.Protocol, fmt.Sprint(s.N), fmt.Sprintf("%.1f%%", 100*s.Median), fmt.Sprintf("%+.1f%%", 100*s.Bias),
+	for _, s := range append(slices.Clone(list), *macs) {
+		protocol := s.Protocol
+		if s.Protocol != macs.Protocol {
+			protocol = "on phones, " + protocol
+		}
+		t.Add(protocol, fmt.Sprint(s.N), fmt.Sprintf("%.1f%%", 100*s.Median), fmt.Sprintf("%+.1f%%", 100*s.Bias),
 			fmt.Sprint(s.Within10), fmt.Sprint(s.Within15), fmt.Sprintf("%s %+.1f%%", s.Worst, 100*s.WorstError))
 	}
 	p.Table(t, 0)
@@ -135,16 +148,20 @@ func printNetworkSummaries(p *terminal.Pager, list []bench.NetworkSummary) {
 		p.Printf("%s of the times of a family that the fit has not seen are between %+.0f%% and %+.0f%% of the model's.", hw.IntervalPercent, 100*(s.Low-1), 100*(s.High-1))
 	}
 	for _, o := range bench.OmittedNetworks() {
-		p.Printf("%s on an %s is left out: %s.", o.Network, o.Machine, o.Reason)
+		p.Printf("left out: %s, %s: %s", o.Network, o.Machine, o.Reason)
 	}
 }
 
-func writeNetworksJSON(w io.Writer, list []bench.NetworkResidual, phones []bench.NetworkSummary) error {
-	out := NetworksDocument{report.NewHeader(), []jsonNetwork{}, []jsonNetworkSummary{}, []jsonOmittedNetwork{}}
+func writeNetworksJSON(w io.Writer, list []bench.NetworkResidual, phones []bench.NetworkSummary, macs bench.NetworkSummary) error {
+	out := NetworksDocument{report.NewHeader(), []jsonNetwork{}, []jsonNetworkSummary{}, newJSONNetworkSummary(&macs), []jsonOmittedNetwork{}}
 	for i := range list {
 		r := &list[i]
+		m, err := machine.ByName(r.Row.On)
+		if err != nil {
+			return err
+		}
 		n := jsonNetwork{
-			r.Row.ID, r.Row.Network, r.Row.Family, r.Row.Machine, r.Row.Chip, r.Row.Host, r.Row.Source, r.Row.Latency, r.Time.Model / 1e3,
+			r.Row.ID, r.Row.Network, r.Row.Family, r.Row.Machine, r.Row.Software, int(r.Row.Release()), r.Row.On, m.Chip.Name, m.Host.Name, r.Row.Source, r.Row.Latency, r.Time.Model / 1e3,
 			100 * r.Time.Error(), 100 * r.NewNetwork.Error(), 100 * r.NewFamily.Error(),
 			float64(r.Engine.Kept) / 1e3, float64(r.Engine.InMemory) / 1e3, float64(r.Engine.Host) / 1e3, []jsonNetLayer{}, append([]string{}, r.Engine.Unmodelled...),
 		}
@@ -154,13 +171,14 @@ func writeNetworksJSON(w io.Writer, list []bench.NetworkResidual, phones []bench
 		out.Networks = append(out.Networks, n)
 	}
 	for i := range phones {
-		s := &phones[i]
-		out.Phones = append(out.Phones, jsonNetworkSummary{
-			s.Protocol, s.N, 100 * s.Median, 100 * s.Bias, s.Within10, s.Within15, s.Worst, 100 * s.WorstError, 100 * (s.Low - 1), 100 * (s.High - 1),
-		})
+		out.Phones = append(out.Phones, newJSONNetworkSummary(&phones[i]))
 	}
 	for _, o := range bench.OmittedNetworks() {
 		out.Omitted = append(out.Omitted, jsonOmittedNetwork(o))
 	}
 	return report.WriteDocument(w, out)
+}
+
+func newJSONNetworkSummary(s *bench.NetworkSummary) jsonNetworkSummary {
+	return jsonNetworkSummary{s.Protocol, s.N, 100 * s.Median, 100 * s.Bias, s.Within10, s.Within15, s.Worst, 100 * s.WorstError, 100 * (s.Low - 1), 100 * (s.High - 1)}
 }

@@ -158,7 +158,7 @@ func TestAccuracyNetworks(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got.Networks) != 15 {
+	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got.Networks) != 27 {
 		t.Fatalf("%d networks, %v", len(got.Networks), err)
 	}
 	for _, n := range got.Networks {
