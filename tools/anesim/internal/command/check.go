@@ -88,7 +88,7 @@ exactly the layers that the baseline lists have no cost.`,
 	s.BoolVar(&f.values, "values", false, "compute values and compare the checksums of outputs")
 	s.BoolVar(&f.lint, "lint", false, "also look for mistakes, as anesim lint does")
 	f.Dims.Register(s)
-	f.RegisterOnly(s, "chip", "target", "in", "seed", "gate-tiles", "set", "init")
+	f.RegisterOnly(s, "chip", "machine", "clock", "target", "in", "seed", "gate-tiles", "set", "init")
 	return c
 }
 

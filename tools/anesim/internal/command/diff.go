@@ -12,10 +12,12 @@ import (
 	"anesim"
 	"anesim/bench/check"
 	"anesim/bench/report"
+	"anesim/hw/machine"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/interrupt"
 	"anesim/tools/anesim/internal/terminal"
+	"anesim/tools/anesim/internal/usage"
 	"anesim/tools/anesim/internal/view"
 )
 
@@ -45,6 +47,9 @@ compiled.`,
 			f.TimingOnly, f.Repeat = true, 1
 			var e [2]side
 			for i, file := range args {
+				if f.Machine != "" && isResult(file) {
+					return usage.Errorf("--machine %s: %s is the result of a run, which had its machine", f.Machine, report.Printable(file))
+				}
 				var err error
 				if e[i], err = f.readSide(c, file, args); err != nil {
 					return err
@@ -54,9 +59,12 @@ compiled.`,
 		},
 	}
 	f.Dims.Register(c.Flags())
-	f.RegisterOnly(c.Flags(), "chip", "gate-tiles", "set", "init")
+	f.RegisterOnly(c.Flags(), "chip", "machine", "clock", "gate-tiles", "set", "init")
 	return c
 }
+
+// isResult reports whether file is a result rather than a program or a network.
+func isResult(file string) bool { return strings.EqualFold(filepath.Ext(file), ".json") }
 
 // maxResult is the largest file of a result.
 const maxResult = 1 << 30
@@ -65,12 +73,13 @@ const maxResult = 1 << 30
 type side struct {
 	*check.Entry
 	constants []check.Constants // of its descriptors; none if it was read from a result
+	result    *anesim.Result    // nil if it was read from a result
 }
 
 // readSide returns one side of the comparison: it runs the model in file, or reads a result if the
 // file ends in .json.
 func (f *diffFlags) readSide(c *cobra.Command, file string, files []string) (s side, err error) {
-	if strings.EqualFold(filepath.Ext(file), ".json") {
+	if isResult(file) {
 		b, err := input.ReadFile(file, c.InOrStdin(), maxResult)
 		if err != nil {
 			return s, err
@@ -107,7 +116,7 @@ func (f *diffFlags) readSide(c *cobra.Command, file string, files []string) (s s
 	if len(e.NotModelled) > 0 && len(e.Descriptors) == 0 {
 		return s, input.InFile(file, newNothingCompiledError(e.NotModelled))
 	}
-	s.Entry = &e
+	s.Entry, s.result = &e, res
 	s.constants, err = check.ConstantsOf(res)
 	return s, err
 }
@@ -129,6 +138,15 @@ func printDiff(w io.Writer, a, b *side) error {
 	}
 	network := len(a.Layers)+len(b.Layers) > 0
 	p.Table(newTotalsTable(a, b, network), 0)
+	if a.result != nil && b.result != nil && a.result.Host() > 0 {
+		x, y := a.result.Call(), b.result.Call()
+		p.Printf("")
+		p.Printf("a call: %v -> %v (%s) on %s, %.1f%% of it the host", x, y, view.Change(float64(x), float64(y)), a.result.Options.Machine.Noun(),
+			100*float64(b.result.Host())/float64(machine.Wall(b.result.Report.Time, b.result.Host())))
+		if note := a.result.Options.Machine.Note(); note != "" {
+			p.Printf("note: %s", note)
+		}
+	}
 	unit := "descriptor"
 	if check.ByLayer(a.Entry, b.Entry) {
 		unit = "layer"

@@ -50,6 +50,7 @@ size. A layer whose descriptors are not linear in the size is refused.
 		RunE:              f.run,
 	}
 	f.Register(c.Flags())
+	f.AllowMachines(c.Flags())
 	c.Flags().StringVar(&f.emit, "emit", "", "write the program to `OUT.hwx`")
 	c.Flags().StringVar(&f.over, "over", "", "write one program for all sizes of a range, `KEY=FROM..TO+STEP`; --bind KEY=VALUE selects one")
 	flags.CompleteFlags(c)

@@ -122,3 +122,47 @@ func TestAccuracyOfMachines(t *testing.T) {
 		t.Errorf("%d rows", len(d.Rows))
 	}
 }
+
+// Commands that compare or draw runs take a machine, and its figures are those of run on the machine.
+func TestMachineOfOtherCommands(t *testing.T) {
+	t.Chdir(t.TempDir())
+	must := func(want string, args ...string) string {
+		t.Helper()
+		out, errs, code := invoke(args...)
+		if code != exitDone || !strings.Contains(out, want) {
+			t.Fatalf("%q: exit %d, no %q in %s%s", args, code, want, out, errs)
+		}
+		return out
+	}
+	for name, channels := range map[string]string{"a.hwx": "64", "b.hwx": "128"} {
+		must("", "layer", "add", "c="+channels, "h=64", "w=64", "--timing-only", "--emit", name)
+	}
+	var r report.Run
+	if err := json.Unmarshal([]byte(must("", "run", "a.hwx", "--timing-only", "--machine", "m1max", "--json")), &r); err != nil {
+		t.Fatal(err)
+	}
+	must("a call: ", "diff", "a.hwx", "b.hwx", "--machine", "m1")
+	if out := must("on a MacBook Pro (M1 Max)", "diff", "a.hwx", "b.hwx", "--machine", "m1max"); !strings.Contains(out, r.Total.WallNs.String()+" -> ") {
+		t.Errorf("no call of %v in\n%s", r.Total.WallNs, out)
+	}
+	must("programs of this generation are not modelled", "diff", "a.hwx", "b.hwx", "--machine", "m4")
+	must("1 model updated", "check", "--baseline", "base.json", "--update", "--machine", "m4", "a.hwx")
+	must("ok", "check", "--baseline", "base.json", "--machine", "m4", "a.hwx")
+	if out, _, code := invoke("check", "--baseline", "base.json", "--machine", "m1", "a.hwx"); code != exitFailed {
+		t.Errorf("a baseline of another machine: exit %d: %s", code, out)
+	}
+	must("wrote line.svg", "plot", "timeline", "a.hwx", "--machine", "m1max", "-o", "line.svg")
+	times := must("m1max", "sweep", "add", "c=64", "h=64", "w=64", "--machine", "m1max")
+	if slow := must("", "sweep", "add", "c=64", "h=64", "w=64", "--machine", "m1max", "--clock", "300"); slow == times {
+		t.Errorf("the clock makes no difference:\n%s", slow)
+	}
+	for _, args := range [][]string{
+		{"diff", "a.hwx", "b.hwx", "--machine", "m1,m2"}, {"check", "--baseline", "base.json", "a.hwx", "--machine", "m1,m2"},
+		{"plot", "timeline", "a.hwx", "-o", "x.svg", "--machine", "m1,m2"}, {"sweep", "add", "c=64", "--machine", "m1,m2"},
+		{"explain", "a.hwx", "--machine", "m1,m2"}, {"diff", "a.json", "b.hwx", "--machine", "m1"},
+	} {
+		if out, errs, code := invoke(args...); code != exitUsage || !strings.Contains(errs, "--machine") {
+			t.Errorf("%q: exit %d: %s%s", args, code, out, errs)
+		}
+	}
+}

@@ -136,6 +136,7 @@ and --backends replaces them:
 	}
 	s := c.Flags()
 	f.RegisterOnly(s, "chip", "host", "machine", "clock", "target", "in", "out", "seed", "timing-only", "gate-tiles", "power-budget", "set", "state", "repeat", "idle", "init", "precision", "summary", "json", "csv", "pprof", "trace", "html", "baseline")
+	f.AllowMachines(s)
 	s.Lookup("in").Usage = "input tensor `NAME=FILE`, .npy (<f2; other floats and whole numbers are rounded) or raw .f16; repeatable"
 	s.Lookup("out").Usage = "write each output to `DIR`/<output>.npy, as the network's file has it"
 	s.Lookup("csv").Usage = "report as CSV, a row per layer"

@@ -95,6 +95,7 @@ documents, one after the other.
 		},
 	}
 	f.Register(c.Flags())
+	f.AllowMachines(c.Flags())
 	flags.CompleteFlags(c)
 	return c
 }

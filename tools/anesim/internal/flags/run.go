@@ -25,6 +25,7 @@ type Run struct {
 	Chip       string
 	host       string
 	Machine    string // one, or several with commas between them
+	several    bool   // several machines are allowed
 	clock      int
 	target     string
 	In         []string
@@ -59,7 +60,7 @@ func (f *Run) Register(s *pflag.FlagSet) {
 	s.SortFlags = false
 	s.StringVar(&f.Chip, "chip", chip.Default, "model `CHIP`: "+strings.Join(chip.Names(), ", ")+", or a file written by anesim chip; overrides may follow, as in m1,Clock=1.2e9")
 	s.StringVar(&f.host, "host", "none", "add the time that a call takes on `HOST`: "+strings.Join(engine.HostNames(), ", "))
-	s.StringVar(&f.Machine, "machine", "", "run on `MACHINE`, a chip with its host: "+strings.Join(machine.Names(), ", ")+"; several with commas print one table")
+	s.StringVar(&f.Machine, "machine", "", "run on `MACHINE`, a chip with its host: "+strings.Join(machine.Names(), ", "))
 	s.IntVar(&f.clock, "clock", 0, "run the engine at its clock state of `MHZ` (default: the highest, or that of the machine)")
 	s.StringVar(&f.target, "target", "", "use the vendor compiler's estimates for `TARGET`: "+strings.Join(execycles.TargetNames(), ", ")+" (default: that of the program; of layers h13, with release 2026 in a network h13g)")
 	s.StringArrayVar(&f.In, "in", nil, "input port `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable")
@@ -96,6 +97,12 @@ func (f *Run) RegisterOnly(s *pflag.FlagSet, names ...string) {
 	for _, name := range names {
 		s.AddFlag(all.Lookup(name))
 	}
+}
+
+// AllowMachines lets --machine, a flag of s, name several machines.
+func (f *Run) AllowMachines(s *pflag.FlagSet) {
+	f.several = true
+	s.Lookup("machine").Usage += "; several with commas print one table"
 }
 
 // IdleHelp is the help text about the effect of --idle on a report.
@@ -199,6 +206,8 @@ func (f *Run) readMachine(o *anesim.Options, name string) (err error) {
 // checkFlags returns an error if flags contradict each other or have values that are not valid.
 func (f *Run) checkFlags() error {
 	switch {
+	case !f.several && len(f.Machines()) > 1:
+		return usage.Errorf("--machine %s: want one machine; several are for anesim run, layer and model", f.Machine)
 	case f.HTMLBaseline != "" && f.HTML == "":
 		return usage.Errorf("--baseline requires --html; to compare without a page, use anesim check")
 	case f.JSON && f.CSV:

@@ -46,7 +46,7 @@ the best one, with goal and budget for both. --csv prints the rows of the best d
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.OutOrStdout(), args) },
 	}
 	s := c.Flags()
-	f.RegisterOnly(s, "chip", "seed", "gate-tiles", "init", "csv")
+	f.RegisterOnly(s, "chip", "machine", "clock", "seed", "gate-tiles", "init", "csv")
 	f.Dims.Register(s)
 	s.Lookup("seed").Usage = "seed of the weights"
 	s.Lookup("csv").Usage = "print the best design's rows as CSV"

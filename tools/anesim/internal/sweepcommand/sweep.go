@@ -80,7 +80,8 @@ on every chip; a layer among several is quoted together with its keys.
 The points run on all processors. The rows are in the order of the grid: the programs
 change fastest, then the --set fields, then the last key. A key like chip.Clock varies a
 constant of the chip (anesim chip m1 lists them). Every row has the interval of its time,
-which is made to contain ` + hw.IntervalWords + ` measurements.
+which is made to contain ` + hw.IntervalWords + ` measurements. With --machine, times are of the engine of
+that machine, without its host.
 
 Values are separated by commas. Each is a word or a range:
 
@@ -115,7 +116,7 @@ to a Parquet file.`,
 		},
 	}
 	s := c.Flags()
-	f.RegisterOnly(s, "chip", "seed", "gate-tiles", "set", "init", "pprof", "trace", "html")
+	f.RegisterOnly(s, "chip", "machine", "clock", "seed", "gate-tiles", "set", "init", "pprof", "trace", "html")
 	f.Dims.Register(s)
 	s.Lookup("seed").Usage = "seed of the weights"
 	s.Lookup("set").Usage = "register values, `GROUP.REGISTER.FIELD=VALUES`; repeatable"
