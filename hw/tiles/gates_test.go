@@ -139,27 +139,48 @@ func TestPlan(t *testing.T) {
 		want Work
 	}{
 		{"3x3, 16 patches", conv(64, 64, 64, 3, 2), AllTiles,
-			Work{Crew{16, 32, 1, 0, 1, 0}, 16, 16, 4 * 576, 4, 64 * 64 * 64 * 576, 0, 0, 0, 4096, 4, 0, 0}},
+			Work{Crew{16, 32, 1, 0, 1, 0}, 16, 16, 4 * 576, 4, 64 * 64 * 64 * 576, 0, 0, 0, 4096, 4, 0, 0, 0}},
 		{"two rounds of channels", conv(64, 512, 16, 1, 4), AllTiles,
-			Work{Crew{16, 32, 2, 0, 2, 0}, 1, 2, 16 * 64, 16, 512 * 256 * 64, 0, 0, 0, 256, 16, 0, 0}},
+			Work{Crew{16, 32, 2, 0, 2, 0}, 1, 2, 16 * 64, 16, 512 * 256 * 64, 0, 0, 0, 256, 16, 0, 0, 0}},
 		{"a quarter patch takes four channels a step", conv(64, 64, 8, 1, 2), AllTiles,
-			Work{Crew{16, 32, 1, 0, 1, 0}, 1, 1, 64, 1, 64 * 64 * 64, 0, 0, 0, 64, 4, 0, 0}},
+			Work{Crew{16, 32, 1, 0, 1, 0}, 1, 1, 64, 1, 64 * 64 * 64, 0, 0, 0, 64, 4, 0, 0, 0}},
 		{"one pixel takes eight at most", conv(64, 256, 1, 1, 4), AllTiles,
-			Work{Crew{16, 32, 1, 0, 1, 0}, 1, 1, 2 * 64, 2, 256 * 64, 0, 0, 0, 1, 16, 0, 0}},
+			Work{Crew{16, 32, 1, 0, 1, 0}, 1, 1, 2 * 64, 2, 256 * 64, 0, 0, 0, 1, 16, 0, 0, 0}},
 		{"one pixel more than a patch", conv(1, 16, 17, 1, 0), AllTiles,
-			Work{Crew{16, 32, 1, 0, 1, 0}, 2, 2, 1, 1, 16 * 289, 0, 0, 0, 289, 1, 0, 0}},
+			Work{Crew{16, 32, 1, 0, 1, 0}, 2, 2, 1, 1, 16 * 289, 0, 0, 0, 289, 1, 0, 0, 0}},
 		{"a last group of one channel", conv(64, 272, 16, 1, 4), AllTiles,
-			Work{Crew{16, 32, 2, 0, 2, 1}, 1, 2, 16 * 64, 16, 272 * 256 * 64, 0, 0, 0, 256, 16, 64, 1}},
+			Work{Crew{16, 32, 2, 0, 2, 1}, 1, 2, 16 * 64, 16, 272 * 256 * 64, 0, 0, 0, 256, 16, 64, 1, 0}},
 		{"half the engines", conv(64, 64, 64, 3, 2), fullAndHalf(8, 0),
-			Work{Crew{8, 16, 2, 0, 1, 0}, 16, 32, 4 * 576, 4, 64 * 64 * 64 * 576, 0, 0, 0, 4096, 4, 0, 0}},
+			Work{Crew{8, 16, 2, 0, 1, 0}, 16, 32, 4 * 576, 4, 64 * 64 * 64 * 576, 0, 0, 0, 4096, 4, 0, 0, 0}},
 		{"table", pass, AllTiles,
-			Work{Crew{16, 32, 1, 0, 1, 0}, 1, 1, 4, 4, 0, 0, 0, 64 * 256, 256, 4, 0, 0}},
+			Work{Crew{16, 32, 1, 0, 1, 0}, 1, 1, 4, 4, 0, 0, 0, 64 * 256, 256, 4, 0, 0, 0}},
 		{"groups", grouped.registers(), AllTiles,
-			Work{Crew{16, 32, 1, 0, 1, 0}, 4, 4, 144, 1, 64 * 256 * 144, 0, 0, 0, 256, 1, 0, 0}},
+			Work{Crew{16, 32, 1, 0, 1, 0}, 4, 4, 144, 1, 64 * 256 * 144, 0, 0, 0, 256, 1, 0, 0, 0}},
 	} {
 		if d := cmp.Diff(tc.want, Plan(tc.g, tc.open, m1)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, d)
 		}
+	}
+}
+
+// A row runs in slices of half a patch: one of 375 columns takes as long as one of 384, and three quarters of
+// the time of one of 512. A longer row never takes less.
+func TestRowsRunInHalfPatches(t *testing.T) {
+	row := func(width int) clock.Cycles {
+		l := inner(64, 64, 2)
+		l.hout, l.wout, l.hin, l.win = 1, width, 1, width
+		w := Plan(l.registers(), AllTiles, m1)
+		return w.Double()
+	}
+	if a, b, c := row(375), row(384), row(512); a != b || 4*a != 3*c {
+		t.Errorf("375 columns %d cycles, 384 %d, 512 %d", a, b, c)
+	}
+	for width, before := 1, clock.Cycles(0); width < 1100; width++ {
+		now := row(width)
+		if now < before && width > 128 { // fewer pixels than a patch share steps
+			t.Errorf("%d columns take %d cycles, one less %d", width, now, before)
+		}
+		before = now
 	}
 }
 
