@@ -71,7 +71,7 @@ func (m *Machine) Note() string {
 	if !m.Scaled {
 		return ""
 	}
-	return fmt.Sprintf("programs of this generation are not modelled: times are those of an M1's program at the clock and the memory rate of the %s; of %d calls on later machines, %s lay %+.0f to %+.0f%% from that; energies are an M1's",
+	return fmt.Sprintf("programs of this generation are not modelled: times are those of an M1's program at the clock and the memory rate of the %s; of %d calls on later machines, %s lay %+.0f to %+.0f%% from that; energies are not known, and those in JSON and CSV are an M1's",
 		m.Title, m.Call.Rows, hw.IntervalWords, 100*(m.Call.Low-1), 100*(m.Call.High-1))
 }
 

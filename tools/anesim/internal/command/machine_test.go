@@ -166,3 +166,22 @@ func TestMachineOfOtherCommands(t *testing.T) {
 		}
 	}
 }
+
+// The energy of a machine whose programs are not modelled is not known, and no report has a figure of it.
+func TestEnergyOfLaterMachines(t *testing.T) {
+	file := exampleNetwork("picture.mil")
+	for _, args := range [][]string{{"model", file}, {"model", file, "--summary"}, {"run", "--timing-only", "--idle", "10ms"}, {"explain", file}} {
+		out, errs, code := invoke(append(args, "--machine", "m5")...)
+		if code != exitDone || !strings.Contains(out, "energy not known") {
+			t.Errorf("%q: exit %d: %s%s", args, code, out, errs)
+		}
+		for _, unit := range []string{" nJ", " uJ", " mJ"} {
+			if i := strings.Index(out, unit); i >= 0 && args[0] != "explain" {
+				t.Errorf("%q: an energy: %q", args, out[max(0, i-60):i+3])
+			}
+		}
+		if out, _, _ := invoke(append(args, "--machine", "m1")...); strings.Contains(out, "energy not known") {
+			t.Errorf("%q on an M1: %s", args, out)
+		}
+	}
+}

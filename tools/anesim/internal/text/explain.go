@@ -22,7 +22,7 @@ const ExplanationWidth = 100
 // faster. Parts of the model that do the same work and have the same bottleneck share a row. There
 // are at most max(top, 5) rows, those with the most cycles first.
 func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
-	p := newPager(w)
+	p := newChipPager(w, d.Chip)
 	width := p.Width
 	p.Width = cmp.Or(width, ExplanationWidth)
 	p.printIncomplete(d.NotModelled)
@@ -35,7 +35,7 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 		what = "td"
 	}
 	p.Printf("%s  %s on chip %s: %s cycles, %v, %v%s, %s moved", report.Printable(d.Model), d.Kind, d.Chip,
-		report.Thousands(d.Now.Cycles), d.Now.TimeNs, d.Now.EnergyNJ+d.DispatchNJ, dispatchShare(d.DispatchNJ, "the dispatch"), report.Size(d.Now.DMABytes))
+		report.Thousands(d.Now.Cycles), d.Now.TimeNs, p.energy(d.Now.EnergyNJ+d.DispatchNJ), p.dispatchShare(d.DispatchNJ, "the dispatch"), report.Size(d.Now.DMABytes))
 	p.Printf("")
 	columns := []terminal.Column{terminal.Word(what, 0), terminal.Word("op", 0)}
 	if d.Kind == "network" {
@@ -170,8 +170,8 @@ func (p pager) printChange(n int, c *explain.Change, whole clock.Nanoseconds) {
 
 // dispatchShare returns the part of an energy that dispatches take, in parentheses, or "" if they
 // take nothing of their own, as on the chips with a preset.
-func dispatchShare(energy clock.Nanojoules, what string) string {
-	if energy == 0 {
+func (p pager) dispatchShare(energy clock.Nanojoules, what string) string {
+	if energy == 0 || p.noEnergy {
 		return ""
 	}
 	return fmt.Sprintf(" (%v of it %s)", energy, what)

@@ -24,7 +24,7 @@ import (
 // is the command that prints more about such changes. WriteNetwork lists only the top slowest
 // layers, or all layers if top is 0.
 func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain.Explanation, explain string, top int) error {
-	p := newPager(w)
+	p := newChipPager(w, d.Chip)
 	p.printIncomplete(d.NotModelled)
 	p.Printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Network), report.Plural(len(d.Layers), "layer"),
 		report.Plural(len(d.Programs), "program"), d.Chip, res.Options.Chip.Clock.Value/1e9)
@@ -88,7 +88,7 @@ func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 // printLayers prints a table of the layers, or only of the top slowest ones unless top is 0. It
 // returns the footnote marks of layers with inferred figures, by the assumption behind them.
 func (p pager) printLayers(d *report.Network, top int) map[string]string {
-	columns, t := newReportTable(report.LayerColumns)
+	columns, t := newReportTable(p, report.LayerColumns)
 	marked := assignMarks(d)
 	shown := selectLayers(d, top)
 	for i := range d.Layers {
@@ -145,7 +145,7 @@ func (p pager) printBottlenecks(d *report.Network, planar clock.Cycles, x *expla
 		layers += k.Count
 	}
 	t := &d.Total
-	p.Printf("%v of engine time (%s to %s), %v; %.0f%% of the time in %s:", t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), t.EnergyNJ,
+	p.Printf("%v of engine time (%s to %s), %v; %.0f%% of the time in %s:", t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), p.energy(t.EnergyNJ),
 		report.Percent(sum, t.Cycles), report.Plural(layers, "layer"))
 	rows := terminal.NewTable(
 		terminal.Word("layer", 0), terminal.Word("op", 0), terminal.Number("layers", 0), terminal.Number("share", 0), terminal.Number("time", 0), terminal.Word("bound by", 0), terminal.Number("of its cycles", 1),

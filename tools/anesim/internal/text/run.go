@@ -13,13 +13,35 @@ import (
 	"anesim/firmware/engine"
 	"anesim/hw"
 	"anesim/hw/clock"
+	"anesim/hw/machine"
 	"anesim/tools/anesim/internal/terminal"
 )
 
 // A pager prints the parts of a report.
-type pager struct{ *terminal.Pager }
+type pager struct {
+	*terminal.Pager
+	noEnergy bool // the energy of the chip is not known
+}
 
-func newPager(w io.Writer) pager { return pager{terminal.NewPager(w)} }
+func newPager(w io.Writer) pager { return pager{Pager: terminal.NewPager(w)} }
+
+// newChipPager returns a pager for a report on the named chip. The energy of a chip of which only an
+// M1's program is scaled is not known: other arrays and memories need other energies.
+func newChipPager(w io.Writer, chip string) pager {
+	p := newPager(w)
+	for _, m := range machine.Machines() {
+		p.noEnergy = p.noEnergy || m.Scaled && m.Chip.Name == chip
+	}
+	return p
+}
+
+// energy formats e, or says that it is not known.
+func (p pager) energy(e fmt.Stringer) string {
+	if p.noEnergy {
+		return "energy not known"
+	}
+	return e.String()
+}
 
 // RunOptions selects parts of the text that [WriteRun] omits by default.
 type RunOptions struct {
@@ -29,10 +51,10 @@ type RunOptions struct {
 
 // newReportTable returns those columns of all that a terminal shows, and an empty table with these
 // columns.
-func newReportTable[R any](all []report.Column[R]) (columns []report.Column[R], t *terminal.Table) {
+func newReportTable[R any](p pager, all []report.Column[R]) (columns []report.Column[R], t *terminal.Table) {
 	var list []terminal.Column
 	for _, c := range all {
-		if c.Title != "" {
+		if c.Title != "" && !(p.noEnergy && c.Title == "energy") {
 			columns = append(columns, c)
 			list = append(list, terminal.Column{Title: c.Title, Order: c.Order, Left: c.Left})
 		}
@@ -52,7 +74,7 @@ func formatCells[R any](columns []report.Column[R], row *R) []string {
 // WriteRun writes the results of a compiled program or a single layer as text. The argument d is
 // the JSON report of res. On a terminal, a summary follows; explain is as in [WriteRunSummary].
 func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions, explain string) error {
-	p := newPager(w)
+	p := newChipPager(w, d.Chip)
 	p.Printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Program), d.Form, report.Plural(res.Report.Count(), "descriptor"),
 		d.Chip, res.Options.Chip.Clock.Value/1e9)
 	for _, x := range d.Parameters {
@@ -61,13 +83,13 @@ func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions, expl
 	p.printCall(res)
 	p.printWhatIfs(d.WhatIfs)
 	p.Printf("")
-	columns, t := newReportTable(report.DescriptorColumns)
+	columns, t := newReportTable(p, report.DescriptorColumns)
 	for i := range d.Descriptors {
 		t.Add(formatCells(columns, &d.Descriptors[i])...)
 	}
 	p.Table(t, 0)
 	if r := d.Rest; r != nil {
-		p.Printf("and %s more, %v and %v, in the totals; --csv lists all", report.Thousands(uint64(r.Descriptors)), r.TimeNs, r.EnergyNJ)
+		p.Printf("and %s more, %v and %v, in the totals; --csv lists all", report.Thousands(uint64(r.Descriptors)), r.TimeNs, p.energy(r.EnergyNJ))
 	}
 	if n := res.Report.Again; n > 0 {
 		p.Printf("dispatches not listed: %s, each as long as the last; the totals count them, --csv lists them", report.Thousands(uint64(n)))
@@ -115,7 +137,7 @@ func (p pager) printWhatIfs(list []report.WhatIf) {
 // rates. The phrase dispatch names the dispatches, which draw a fixed energy.
 func (p pager) printTotals(t *report.Wall, peak report.Rates, dispatch string) {
 	p.Printf("total: %s cycles, %v of engine time (%s to %s), %v%s",
-		report.Thousands(t.Cycles), t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), t.EnergyNJ, dispatchShare(t.DispatchNJ, dispatch))
+		report.Thousands(t.Cycles), t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), p.energy(t.EnergyNJ), p.dispatchShare(t.DispatchNJ, dispatch))
 	share := func(rate, peak float64, unit string) string {
 		return fmt.Sprintf("%s %s (%.1f%% of peak)", report.Rate(rate), unit, report.Percent(rate, peak))
 	}
@@ -149,8 +171,8 @@ func (p pager) printWallTime(res *anesim.Result, t *report.Wall, preset string) 
 		if math.IsInf(float64(res.RailsOff()), 1) {
 			off = "the rails stay on"
 		}
-		p.Printf("idle: %v, %v (%s); wake: %v, %v; in all %v over the wall time",
-			t.IdleNs, t.IdleNJ, off, t.WakeNs, t.WakeNJ, t.WallEnergyNJ)
+		p.Printf("idle: %v, %s (%s); wake: %v, %s; in all %s over the wall time",
+			t.IdleNs, p.energy(t.IdleNJ), off, t.WakeNs, p.energy(t.WakeNJ), p.energy(t.WallEnergyNJ))
 	}
 }
 
@@ -218,6 +240,9 @@ func formatEngines(c *report.Cycles, planar clock.Cycles, separator string, deci
 
 // printEnergies prints the energy of a run by its consumers.
 func (p pager) printEnergies(t *report.Wall) {
+	if p.noEnergy {
+		return
+	}
 	var parts []string
 	var all clock.Nanojoules
 	for _, e := range t.EnergyOf.All() {

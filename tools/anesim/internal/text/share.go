@@ -81,12 +81,17 @@ func (p pager) printOperations(d *report.Network) {
 	if len(d.Operations) < 2 {
 		return
 	}
-	t := terminal.NewTable(
+	columns := []terminal.Column{
 		terminal.Word("operation", 0), terminal.Number("layers", 0), terminal.Number("time", 0), terminal.Number("share", 0), terminal.Number("moved", 2), terminal.Number("MACs", 3), terminal.Number("energy", 1),
-	)
+	}
+	if p.noEnergy {
+		columns = columns[:len(columns)-1]
+	}
+	t := terminal.NewTable(columns...)
 	for i := range d.Operations {
 		o := &d.Operations[i]
-		t.Add(report.Printable(o.Op), strconv.Itoa(o.Layers), o.TimeNs.String(), fmt.Sprintf("%.1f%%", 100*o.Share), report.Size(o.DMABytes), report.Thousands(o.MACs), o.EnergyNJ.String())
+		row := []string{report.Printable(o.Op), strconv.Itoa(o.Layers), o.TimeNs.String(), fmt.Sprintf("%.1f%%", 100*o.Share), report.Size(o.DMABytes), report.Thousands(o.MACs), o.EnergyNJ.String()}
+		t.Add(row[:len(columns)]...)
 	}
 	p.Table(t, 0)
 	p.Printf("")
@@ -118,7 +123,7 @@ func (p pager) printTotalsAgain(d *report.Network) {
 		energy = t.WallEnergyNJ
 	}
 	p.Printf("in all: %s%v of engine time (%s to %s), %s%v; %s of weights%s, %s of device memory",
-		wall, t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), rate, energy, report.Size(d.Memory.WeightBytes), made, report.Size(d.Memory.AllBytes))
+		wall, t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), rate, p.energy(energy), report.Size(d.Memory.WeightBytes), made, report.Size(d.Memory.AllBytes))
 }
 
 // printAssumptions prints the assumptions behind parts without an example program, if the parts

@@ -25,7 +25,7 @@ const summaryWidth = 80
 // characters: how long a call takes, what limits it, the slowest layers and the change that helps most.
 // The arguments are those of [WriteNetwork].
 func WriteNetworkSummary(w io.Writer, res *anesim.Result, d *report.Network, x *explain.Explanation, explain string) error {
-	p := newPager(w)
+	p := newChipPager(w, d.Chip)
 	p.printNetworkSummary(res, d, x, explain)
 	return p.Err
 }
@@ -44,7 +44,7 @@ func (p pager) printNetworkSummary(res *anesim.Result, d *report.Network, x *exp
 // WriteRunSummary is like [WriteNetworkSummary], for a program or a layer. If explain is not "", it is the
 // command that prints the changes that help.
 func WriteRunSummary(w io.Writer, res *anesim.Result, d *report.Run, explain string) error {
-	p := newPager(w)
+	p := newChipPager(w, d.Chip)
 	p.printRunSummary(res, d, explain)
 	return p.Err
 }
@@ -108,7 +108,7 @@ func (p pager) printHeadline(name, chip string, t *report.Wall) {
 		p.Printf("%s on %s: nothing runs on the engine", terminal.CutMiddle(name, summaryWidth/2), chip)
 		return
 	}
-	rest := fmt.Sprintf(" on %s: %s on the engine (80%%: %s to %s), %s", chip, threeDigits(t.TimeNs), threeDigits(t.TimeLowNs), threeDigits(t.TimeHighNs), threeDigitsOfEnergy(t.EnergyNJ))
+	rest := fmt.Sprintf(" on %s: %s on the engine (80%%: %s to %s), %s", chip, threeDigits(t.TimeNs), threeDigits(t.TimeLowNs), threeDigits(t.TimeHighNs), p.threeDigitsOfEnergy(t.EnergyNJ))
 	room := summaryWidth - utf8.RuneCountInString(rest)
 	p.Whole(terminal.CutMiddle(name, max(16, room)) + rest)
 }
@@ -233,7 +233,7 @@ func (p pager) printBestChange(d *report.Network, x *explain.Explanation) {
 func threeDigits(t clock.Nanoseconds) string { return roundText(t.String()) }
 
 // threeDigitsOfEnergy formats an energy with three significant digits.
-func threeDigitsOfEnergy(e clock.Nanojoules) string { return roundText(e.String()) }
+func (p pager) threeDigitsOfEnergy(e clock.Nanojoules) string { return roundText(p.energy(e)) }
 
 // roundText rounds the number of a text such as "251.697 us" to three significant digits: "252 us".
 func roundText(s string) string {
