@@ -15,6 +15,10 @@ func (c *call) move() []float32 {
 	forEach(shape, func(i int, at index) {
 		switch c.Op {
 		case layer.Transpose:
+			if c.Order == layer.SwapBatch {
+				at[0], at[1] = at[1], at[0]
+				break
+			}
 			from := index{0: at[0]}
 			for k, axis := range c.Permutation() { // AxisC, AxisH, AxisW are bits 0, 1, 2
 				from[1+bits.TrailingZeros8(uint8(axis))] = at[1+k]

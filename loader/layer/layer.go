@@ -12,12 +12,17 @@ import (
 // Axes is a set of the axes C, H and W of a tensor, with one bit for each.
 type Axes uint8
 
-// The axes of a tensor.
+// The axes of a tensor. Only a Transpose works along N, the batch, see [SwapBatch].
 const (
 	AxisC Axes = 1 << iota
 	AxisH
 	AxisW
+	AxisN
 )
+
+// SwapBatch is the order of the axes of a Transpose that exchanges N and C. C becomes N because no
+// other axis does.
+var SwapBatch = [3]Axes{AxisN, AxisH, AxisW}
 
 // A SecondKind says where the second operand of an elementwise operation or a matmul comes from.
 type SecondKind uint8
@@ -76,8 +81,8 @@ type Layer struct {
 	// Skew is how many columns each row of a Slice begins before the row above it: the relative
 	// shift of attention with relative positions.
 	Skew int
-	// Order lists the input axes that become the C, H and W of a Transpose's result. The zero
-	// value swaps C and W.
+	// Order lists the input axes that become the C, H and W of a Transpose's result: C, H and W in
+	// any order, or [SwapBatch]. The zero value swaps C and W.
 	Order [3]Axes
 	Reps  Shape   // numbers of copies of Tile along each axis
 	Fill  Fill    // kind of values that Pad adds
@@ -191,6 +196,10 @@ func (l *Layer) Out() Shape {
 			s.W = 1
 		}
 	case Transpose:
+		if l.Order == SwapBatch {
+			s.N, s.C = s.C, s.N
+			break
+		}
 		order, extent := l.Permutation(), map[Axes]int{AxisC: s.C, AxisH: s.H, AxisW: s.W}
 		s.C, s.H, s.W = extent[order[0]], extent[order[1]], extent[order[2]]
 	case Pad:

@@ -30,7 +30,7 @@ func (l *Layer) Validate() error {
 			err = l.Errorf("invalid repetitions %v; want at least 1 along every axis", r)
 		}
 	case Transpose:
-		if o := l.Permutation(); o[0]|o[1]|o[2] != AxisC|AxisH|AxisW {
+		if o := l.Permutation(); o[0]|o[1]|o[2] != AxisC|AxisH|AxisW && o != SwapBatch {
 			err = l.Errorf("invalid axis order %v; want each of C, H and W once", o)
 		}
 	case Clip:

@@ -162,7 +162,7 @@ func layerText(l *list.Layer) string {
 
 // axesText returns the letters of the axes in a set.
 func axesText(a layer.Axes) (text string) {
-	for i, letter := range [...]string{"c", "h", "w"} {
+	for i, letter := range [...]string{"c", "h", "w", "n"} {
 		if a&(1<<i) != 0 {
 			text += letter
 		}

@@ -61,7 +61,7 @@ func lowerConcat(o *Output, j job) error {
 // lowerTranspose appends the task that transposes a tensor. Strides can exchange channels and rows,
 // and the engines transpose channel and x if another axis becomes x.
 //
-//	x stays x           strides alone
+//	x stays x           strides alone, also for batch with channels
 //	channels become x   transpose
 //	rows become x       rows as channels, transpose
 //
@@ -70,6 +70,9 @@ func lowerConcat(o *Output, j job) error {
 func lowerTranspose(o *Output, j job) error {
 	l := j.layer
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.Out())
+	if l.Order == layer.SwapBatch {
+		return swapBatchAndChannels(o, l, x, y)
+	}
 	order := l.Permutation()
 	// Strides of the result by the axis of the input.
 	to := map[layer.Axes]int{order[0]: y.Plane, order[1]: y.Row}
@@ -112,6 +115,28 @@ func lowerTranspose(o *Output, j job) error {
 		}
 		return nil
 	})
+}
+
+// swapBatchAndChannels appends the tasks that exchange the batch and the channels of x: a copy of each
+// channel, or of each element of the batch if these are fewer. (Inferred: the compiler exchanges
+// channels and rows by strides in the same way.)
+func swapBatchAndChannels(o *Output, l *layer.Layer, x, y place.Memory) error {
+	n := l.In.N
+	s := regs.Shape{Groups: 1, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
+	each, channel := place.Memory{Base: x.Depth, Plane: x.Plane}, place.Memory{Base: y.Plane, Plane: y.Depth}
+	if n > l.In.C {
+		n, s.Channels = l.In.C, l.In.N
+		each, channel = place.Memory{Base: x.Plane, Plane: x.Depth}, place.Memory{Base: y.Depth, Plane: y.Plane}
+	}
+	for i := range n {
+		in, out := place.View{S: s, M: x}, place.View{S: s, M: y}
+		in.M.Base, in.M.Plane = x.Base+i*each.Base, each.Plane
+		out.M.Base, out.M.Plane = y.Base+i*channel.Base, channel.Plane
+		if err := copyView(o, l, in, out); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // bytesForTranspose returns how many bytes of L2 a transpose needs for its source and its result,

@@ -175,6 +175,8 @@ func chooseDivision(l *layer.Layer) (axis layer.Axes, half int, ok bool) {
 		whole = layer.AxisC
 	case l.Op >= layer.ReduceSum && l.Op <= layer.LayerNorm:
 		whole = l.Axes
+	case l.Op == layer.Transpose && l.Order == layer.SwapBatch:
+		whole = layer.AxisC
 	case !l.Op.IsActivation() && !l.Op.IsBinary() && l.Op != layer.Transpose:
 		return 0, 0, false
 	}

@@ -86,7 +86,11 @@ func (a lineage) afterTranspose(t *layer.Layer, index int) (lineage, bool) {
 	if order == [3]layer.Axes{} {
 		order = orders[0]
 	}
-	a.order = slices.Concat(a.order[:k], blocks[order[0]], blocks[order[1]], blocks[order[2]])
+	before, channels := a.order[:k], blocks[order[0]]
+	if order == layer.SwapBatch {
+		before, channels = blocks[layer.AxisC], a.order[:k]
+	}
+	a.order = slices.Concat(before, channels, blocks[order[1]], blocks[order[2]])
 	a.via = append(slices.Clip(a.via), index)
 	return a, true
 }

@@ -175,15 +175,20 @@ func (a *searchNode) neighbors() (list []*searchNode) {
 			if !fitsEngine(s) {
 				continue
 			}
-			for _, order := range orders {
+			add := func(order [3]layer.Axes, axes []int) {
 				t := layer.Unary(layer.Transpose, s)
 				if order != orders[0] {
 					t.Order = order
 				}
-				next := arrangement{a.size, slices.Concat(o[:c], blocks[order[0]], blocks[order[1]], blocks[order[2]]), 0}
-				next.row = len(next.order) - len(blocks[order[2]])
+				next := arrangement{a.size, axes, len(axes) - len(blocks[order[2]])}
 				cost := a.cost + countTasks(s, order)*taskCost + memoryBytes(s) + memoryBytes(t.Out())
 				list = append(list, &searchNode{next, cost, t, a})
+			}
+			for _, order := range orders {
+				add(order, slices.Concat(o[:c], blocks[order[0]], blocks[order[1]], blocks[order[2]]))
+			}
+			if c > 0 && c < h && h < row && s.C <= layer.MaxGroups {
+				add(layer.SwapBatch, slices.Concat(o[c:h], o[:c], o[h:]))
 			}
 		}
 	}

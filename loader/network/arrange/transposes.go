@@ -20,10 +20,13 @@ func fitsEngine(s layer.Shape) bool {
 }
 
 // countTasks returns how many tasks put the axes of a tensor of shape s in an order. A task works on
-// one element of the batch. If it changes rows, its result must fit in L2 next to 128 columns of the
+// one element of the batch, or on one channel if batch and channels are exchanged. If it changes rows, its result must fit in L2 next to 128 columns of the
 // source; the tensor is divided until it does.
 func countTasks(s layer.Shape, order [3]layer.Axes) int {
 	const l2, row, slice = 0x1f0000, 32, 128
+	if order == layer.SwapBatch {
+		return min(s.N, s.C)
+	}
 	other, rows := s.C, s.H
 	switch order[2] {
 	case layer.AxisW:

@@ -261,7 +261,7 @@ func (a *args) parsePadding(pad string) (top, bottom, left, right int) {
 	return 0, 0, 0, 0
 }
 
-// parseAxisOrder parses the order of the axes C, H and W that a key gives, or fallback if the key
+// parseAxisOrder parses the axes that become C, H and W, which a key gives, or fallback if the key
 // is not given. The order is written as letters, or as comma-separated numbers of all four axes.
 func (a *args) parseAxisOrder(key, fallback string) [3]layer.Axes {
 	v, ok := a.values[key]
@@ -271,7 +271,7 @@ func (a *args) parseAxisOrder(key, fallback string) [3]layer.Axes {
 	letters := strings.ToLower(v)
 	if strings.ContainsAny(letters, "0123456789") {
 		numbers := strings.Split(letters, ",")
-		if len(numbers) == 4 && strings.TrimSpace(numbers[0]) == "0" {
+		if first := strings.TrimSpace(numbers[0]); len(numbers) == 4 && (first == "0" || first == "1") {
 			numbers = numbers[1:]
 		}
 		letters = ""
@@ -282,11 +282,11 @@ func (a *args) parseAxisOrder(key, fallback string) [3]layer.Axes {
 	var order [3]layer.Axes
 	if len(letters) == len(order) {
 		for i, c := range letters {
-			order[i] = map[rune]layer.Axes{'c': layer.AxisC, 'h': layer.AxisH, 'w': layer.AxisW}[c]
+			order[i] = map[rune]layer.Axes{'n': layer.AxisN, 'c': layer.AxisC, 'h': layer.AxisH, 'w': layer.AxisW}[c]
 		}
 	}
-	if order[0]|order[1]|order[2] != layer.AxisC|layer.AxisH|layer.AxisW {
-		a.recordError(key, "invalid value %q; want c, h and w in any order, such as hcw, or 0,2,1,3", v)
+	if order[0]|order[1]|order[2] != layer.AxisC|layer.AxisH|layer.AxisW && order != layer.SwapBatch {
+		a.recordError(key, "invalid value %q; want c, h and w in any order, such as hcw or 0,2,1,3, or nhw, which exchanges n and c", v)
 	}
 	return order
 }

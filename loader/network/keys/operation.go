@@ -108,7 +108,7 @@ var (
 	poolKeys   = append([]Key{{"kind", "max or avg (max)"}}, windowKeys...)
 	reduceKeys = []Key{{"kind", "sum, mean, max or min (sum)"}, {"axis", "axes, like hw (hw)"}}
 
-	transposeKeys = []Key{{"perm", "input axes in the order of the result, like whc or 0,3,2,1 (whc)"}}
+	transposeKeys = []Key{{"perm", "input axes in the order of the result, like whc, 0,3,2,1 or nhw (whc)"}}
 	tileKeys      = []Key{{"reps", "number of copies along each axis, like 1x1x375x1"}, actKey}
 	alphaKey      = Key{"alpha", "the slope below 0 (0.01)"}
 	padKeys       = []Key{{"pad", "rows and columns on every side, or top,bottom,left,right (1)"}, {"fill", "value, edge or reflect (value)"}, {"value", "the value, for fill=value (0)"}}

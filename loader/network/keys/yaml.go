@@ -382,6 +382,9 @@ func keepsElementOrder(x *layer.Layer) bool {
 	if x.Op != layer.Transpose {
 		return false
 	}
+	if x.Order == layer.SwapBatch {
+		return min(x.In.N, x.In.C) == 1
+	}
 	extents := map[layer.Axes]int{layer.AxisC: x.In.C, layer.AxisH: x.In.H, layer.AxisW: x.In.W}
 	isLong := func(a layer.Axes) bool { return extents[a] > 1 }
 	var before, after []layer.Axes
