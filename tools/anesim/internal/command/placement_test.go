@@ -16,7 +16,7 @@ import (
 // A network is placed on what --compute names: what the engine does not take runs
 // elsewhere with the reason, dear transfers keep it in one piece, and parts add up.
 func TestModelPlacement(t *testing.T) {
-	net := writeFile(t, "net.yaml", []byte("inputs: {x: {c: 64, h: 28, w: 28}, y: {w: 20000}}\nlayers:\n"+
+	net := writeFile(t, "net.yaml", []byte("inputs: {x: {c: 64, h: 28, w: 28}, y: {w: 20001}}\nlayers:\n"+
 		"- {name: a, op: conv, cout: 64, k: 3, pad: 1, from: x}\n- {name: b, op: layernorm, axis: w, from: y}\n- {name: c, op: conv, cout: 64, k: 3, pad: 1, from: a}\n"))
 	for compute, want := range map[string]string{"all": "engine gpu cpu", "engine": "engine cpu", "cpu": "cpu"} {
 		p := model(t, net, "--compute", compute).Placement
@@ -37,7 +37,7 @@ func TestModelPlacement(t *testing.T) {
 		if math.Abs(float64(sum-p.Runtime)) > 1 {
 			t.Errorf("%s: parts of %g ns, %g in all", compute, sum, p.Runtime)
 		}
-		if b := p.Operations[1]; compute != "cpu" && (b.Backend == "engine" || len(b.Messages) != 1 || !strings.HasPrefix(b.Messages[0], "engine: width: found 20000")) {
+		if b := p.Operations[1]; compute != "cpu" && (b.Backend == "engine" || len(b.Messages) != 1 || !strings.HasPrefix(b.Messages[0], "engine: width: found 20001")) {
 			t.Errorf("%s: %+v", compute, b)
 		}
 		for _, r := range p.Rates {
@@ -62,7 +62,7 @@ func TestModelPlacement(t *testing.T) {
 		t.Errorf("fast CPU: %s", got)
 	}
 	out, _, code := invoke("model", net, "--compute", "engine", "--backends", slow)
-	if code != exitDone || !strings.Contains(out, "\nplacement (--compute engine): ") || !strings.Contains(out, "\n  b: engine: width: found 20000") {
+	if code != exitDone || !strings.Contains(out, "\nplacement (--compute engine): ") || !strings.Contains(out, "\n  b: engine: width: found 20001") {
 		t.Errorf("exit %d:\n%s", code, out)
 	}
 	for _, args := range [][]string{{"--compute", "tpu"}, {"--backends", slow}} {
