@@ -195,6 +195,7 @@ func (c *call) convolve() []float32 {
 // result rows first to first+height-1 have there. Each row has width elements for a result row.
 func (c *call) gatherWindows(columns []float32, n, channel, channels, first, height, width int) {
 	w, s, apart := &c.Window, c.In, max(1, c.Dilation)
+	apartY := c.RowDilation()
 	at := 0
 	for ch := channel; ch < channel+channels; ch++ {
 		for ky := range c.TapRows() {
@@ -202,7 +203,7 @@ func (c *call) gatherWindows(columns []float32, n, channel, channels, first, hei
 				for y := first; y < first+height; y++ {
 					row := columns[at : at+width]
 					at += width
-					h := y*w.Sy - w.Py + ky*apart
+					h := y*w.Sy - w.Py + ky*apartY
 					if h < 0 || h >= s.H {
 						clear(row)
 						continue

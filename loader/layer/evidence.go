@@ -32,7 +32,7 @@ func (l *Layer) describeUnknownForm() string {
 	case l.Op == Convolution && max(w.Sy, w.Sx) > MaxStride:
 		return "no program shows a stride above 3: the convolution is computed without it, and rows are selected from the result"
 	case l.Op == Convolution && l.Dilation > 1:
-		return "no program shows a dilated window: it is lowered as a larger window with zeros between the taps"
+		return "no program shows a dilated window: it is lowered with zeros between the columns of its taps, as one convolution for each phase of its rows or with zeros between rows too"
 	case l.Op == Convolution && (w.Py >= w.Kh || w.Px >= w.Kw):
 		return "padding as large as the window is lowered as taps of zero weight; the only such program pads with a depthwise task instead"
 	case l.Op == Convolution && l.Activation.IsSingleTable():

@@ -48,6 +48,9 @@ type Layer struct {
 	// Dilation is the distance between neighbouring taps of the window; 0 means 1. Window has the
 	// extent of the dilated window, and Weights hold only its taps.
 	Dilation int
+	// DenseRows says that only the columns of the taps are Dilation apart, and the rows are
+	// adjacent, as in the phases of a dilated convolution.
+	DenseRows bool
 	// Bias adds Weights.Bias to the result of a convolution, of a matmul with constant weights,
 	// or of a Mul with one constant per channel.
 	Bias bool
@@ -109,7 +112,15 @@ func (l *Layer) HasConstantProduct() bool {
 
 // TapRows returns the number of rows of taps in the window. In a dilated window, it is less than
 // Window.Kh, which includes the rows between taps.
-func (l *Layer) TapRows() int { return (l.Window.Kh-1)/max(1, l.Dilation) + 1 }
+func (l *Layer) TapRows() int { return (l.Window.Kh-1)/l.RowDilation() + 1 }
+
+// RowDilation returns the distance between neighbouring rows of taps.
+func (l *Layer) RowDilation() int {
+	if l.DenseRows {
+		return 1
+	}
+	return max(1, l.Dilation)
+}
 
 // TapColumns returns the number of columns of taps in the window. In a dilated window, it is less
 // than Window.Kw, which includes the columns between taps.

@@ -163,7 +163,7 @@ func (l *Layer) validateWindow() error {
 		return l.Errorf("invalid window %+v; want positive extents and strides, and padding of 0 or more", *w)
 	case l.Dilation < 0:
 		return l.Errorf("dilation is %d; want 0 or more", l.Dilation)
-	case l.Dilation > 1 && ((w.Kh-1)%l.Dilation != 0 || (w.Kw-1)%l.Dilation != 0):
+	case l.Dilation > 1 && ((w.Kh-1)%l.RowDilation() != 0 || (w.Kw-1)%l.Dilation != 0):
 		return l.Errorf("dilation %d does not divide %d and %d, the extents of the window minus 1", l.Dilation, w.Kh-1, w.Kw-1)
 	case l.Op == Deconvolution && (l.Groups > 1 || l.Dilation > 1):
 		return l.Errorf("found %d groups and dilation %d; want one group and no dilation", l.Groups, l.Dilation)

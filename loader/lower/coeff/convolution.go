@@ -203,11 +203,11 @@ func (c *Convolution) channelBytes(channels int) int {
 func (c *Convolution) tapIndex(position int) int {
 	l := c.Layer
 	y, x := position/l.Window.Kw, position%l.Window.Kw
-	d := max(1, l.Dilation)
-	if y%d != 0 || x%d != 0 || y/d >= c.Rows || x/d >= c.Columns {
+	dy, dx := l.RowDilation(), max(1, l.Dilation)
+	if y%dy != 0 || x%dx != 0 || y/dy >= c.Rows || x/dx >= c.Columns {
 		return -1
 	}
-	return y/d*c.Columns + x/d
+	return y/dy*c.Columns + x/dx
 }
 
 // FitsTable reports whether an engine's memory has room for an activation table besides the

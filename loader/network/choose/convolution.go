@@ -14,8 +14,8 @@ import (
 )
 
 // convWeights holds the weights of a convolution as [cout][cin/groups][kh][kw]. The slice v is nil
-// if the weights are in a file that was not read. Only then may there be a dilation above 1, the
-// distance between the taps along both axes.
+// if the weights are in a file that was not read. With a dilation above 1, the distance between the
+// taps along both axes, kh and kw include the gaps between taps, and v has only the taps.
 type convWeights struct {
 	cout, cin, kh, kw int
 	v                 []float16.Float16
@@ -36,11 +36,7 @@ func (k *convWeights) withDilation(n *Chooser, dy, dx int) (convWeights, error) 
 		s.v = k.v
 		return s, nil
 	case k.v == nil:
-		if dy == dx || k.kw == 1 {
-			s.dilation = dy
-		} else if k.kh == 1 {
-			s.dilation = dx
-		}
+		s.dilation = k.commonDilation(dy, dx)
 		return s, nil
 	}
 	if err := n.Spend(HalfBytes, s.cout, s.cin, s.kh, s.kw); err != nil {
@@ -55,6 +51,34 @@ func (k *convWeights) withDilation(n *Chooser, dy, dx int) (convWeights, error) 
 		}
 	}
 	return s, nil
+}
+
+// commonDilation returns the distance between taps if it is the same along both axes, or if there is
+// only one row or column of taps, and 0 otherwise.
+func (k *convWeights) commonDilation(dy, dx int) int {
+	switch {
+	case dy == dx || k.kw == 1:
+		return dy
+	case k.kh == 1:
+		return dx
+	}
+	return 0
+}
+
+// dilate is like [convWeights.withDilation] for a convolution with window w. It keeps the taps
+// without zeros if one layer with a dilation computes the convolution.
+func (k *convWeights) dilate(n *Chooser, w layer.Window, dy, dx int) (convWeights, error) {
+	d := k.commonDilation(dy, dx)
+	if d <= 1 || needsBlocks(w) {
+		return k.withDilation(n, dy, dx)
+	}
+	s := convWeights{cout: k.cout, cin: k.cin, kh: (k.kh-1)*dy + 1, kw: (k.kw-1)*dx + 1, v: k.v, dilation: d}
+	return s, nil
+}
+
+// needsBlocks reports whether [convolveBlocks] computes a convolution with window w.
+func needsBlocks(w layer.Window) bool {
+	return max(w.Sx, w.Sy) > layer.MaxStride || w.Sx > 1 && w.Kw > layer.MaxKernel || w.Sy > 1 && w.Kh > layer.MaxKernel
 }
 
 // readConvWeights returns the weights in input i of the node, a constant with one or two spatial
@@ -121,7 +145,7 @@ func addConvLayers(n *Chooser, x Operand) (Operand, error) {
 		return Operand{}, err
 	}
 	dy, dx := w.Dilation()
-	if k, err = k.withDilation(n, dy, dx); err != nil {
+	if k, err = k.dilate(n, lw, dy, dx); err != nil {
 		return Operand{}, err
 	}
 	y, err := convolveImage(n, x, k, lw, n.Int("group", 1), bias)
@@ -181,7 +205,7 @@ func convolveImage(n *Chooser, x Operand, k convWeights, w layer.Window, groups 
 		}
 		w.Py, w.Qy, w.Px, w.Qx = 0, 0, 0, 0
 	}
-	if w.Sx > layer.MaxStride || w.Sy > layer.MaxStride || w.Sx > 1 && w.Kw > layer.MaxKernel || w.Sy > 1 && w.Kh > layer.MaxKernel {
+	if needsBlocks(w) {
 		return convolveBlocks(n, x, k, w, groups, b)
 	}
 	l := layer.Conv(x.shape(), k.cout, w)

@@ -163,7 +163,7 @@ func convolve3D(n *Chooser, x Operand) (Operand, error) {
 			return Operand{}, err
 		}
 		k := weightsAtDepth(c.Dims, v, t)
-		if k, err = k.withDilation(n, w.Dilations[1], w.Dilations[2]); err != nil {
+		if k, err = k.dilate(n, lw, w.Dilations[1], w.Dilations[2]); err != nil {
 			return Operand{}, err
 		}
 		y, err := convolveImage(n, part.As(d[0]*w.Out[0], d[1], d[3], d[4]), k, lw, n.Int("group", 1), bias)
