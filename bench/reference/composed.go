@@ -10,7 +10,7 @@ import (
 
 // composedOperators has operators of ONNX that are rearrangements of elements or tables of numbers.
 var composedOperators = map[string]operator{
-	"CenterCropPad": {2, wrapSingleResult(computeCenterCropPad)}, "Col2Im": {3, wrapSingleResult(computeCol2Im)},
+	"CenterCropPad": {2, wrapSingleResult(computeCenterCropPad)}, "Col2Im": {3, wrapSingleResult(computeCol2Im)}, "DeformConv": {3, wrapSingleResult(computeDeformConv)},
 	"MelWeightMatrix": {5, wrapSingleResult(computeMelWeightMatrix)},
 	"Det":             {1, wrapSingleResult(computeDeterminant)}, "CumProd": {2, wrapSingleResult(computeCumProd)},
 	"Quant": {4, wrapSingleResult(computeQuant)}, "BipolarQuant": {2, wrapSingleResult(computeBipolarQuant)},

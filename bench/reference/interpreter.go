@@ -292,7 +292,7 @@ func (r *interpreter) runNode(n *onnx.Node, s *scope) error {
 	}
 	op, ok := operators[n.Op]
 	qonnx := n.Domain == "qonnx.custom_op.general" || n.Domain == "onnx.brevitas"
-	if !ok || n.Domain != "" && n.Domain != "ai.onnx" && n.Domain != "com.microsoft" && !qonnx || qonnx && n.Op != "Quant" && n.Op != "BipolarQuant" {
+	if !ok || n.Domain != "" && n.Domain != "ai.onnx" && n.Domain != "com.microsoft" && n.Domain != trainingDomain && !qonnx || qonnx && n.Op != "Quant" && n.Op != "BipolarQuant" {
 		return &UnsupportedError{Domain: n.Domain, Op: n.Op}
 	}
 	c := &call{interpreter: r, node: n, in: make([]*Tensor, len(n.Inputs)), scope: s}

@@ -32,6 +32,9 @@ func TestNodes(t *testing.T) {
 	var got []string
 	for _, dir := range dirs {
 		name := strings.TrimPrefix(filepath.Base(dir), "test_")
+		if name == "adam_multiple" { // its results have an epsilon of 1e-2, which its node lacks
+			continue
+		}
 		err := runTest(dir)
 		var u *UnsupportedError
 		var other *elementsError

@@ -9,7 +9,12 @@ import (
 // normalizationOperators has the operators that divide by a deviation, a root mean square or a
 // power of a sum of squares.
 var normalizationOperators = map[string]operator{
-	"BatchNormalization":        {5, wrapSingleResult(computeBatchNormalization)},
+	"BatchNormalization": {5, func(c *call) ([]*Tensor, error) {
+		if c.flagAttribute("training_mode") {
+			return computeTrainingNorm(c)
+		}
+		return wrapInList(computeBatchNormalization(c))
+	}},
 	"InstanceNormalization":     {3, wrapSingleResult(computeInstanceNormalization)},
 	"LayerNormalization":        {2, computeLayerNormalization},
 	"RMSNormalization":          {2, wrapSingleResult(computeRMSNormalization)},
@@ -21,7 +26,7 @@ var normalizationOperators = map[string]operator{
 // computeBatchNormalization computes the operator BatchNormalization for inference: it normalizes
 // each channel with the mean and variance given as inputs.
 func computeBatchNormalization(c *call) (*Tensor, error) {
-	if c.flagAttribute("training_mode") || c.opset < 7 && c.intAttribute("is_test", 0) == 0 && len(c.node.Outputs) > 1 {
+	if c.opset < 7 && c.intAttribute("is_test", 0) == 0 && len(c.node.Outputs) > 1 {
 		return nil, c.newUnsupportedError("training mode")
 	}
 	if c.intAttribute("spatial", 1) == 0 {

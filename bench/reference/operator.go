@@ -22,7 +22,7 @@ var operators = map[string]operator{}
 func init() {
 	for _, family := range []map[string]operator{
 		elementwiseOperators, reductionOperators, shapeOperators, generatorOperators, productOperators, convolutionOperators, poolingOperators, resamplingOperators,
-		normalizationOperators, indexOperators, recurrentOperators, quantizedOperators, contributedOperators, attentionOperators, spectralOperators, controlOperators, sequenceOperators, composedOperators, toolOperators,
+		normalizationOperators, indexOperators, recurrentOperators, quantizedOperators, contributedOperators, attentionOperators, spectralOperators, controlOperators, sequenceOperators, composedOperators, toolOperators, trainingOperators,
 	} {
 		maps.Copy(operators, family)
 	}

@@ -36,10 +36,13 @@ func Infer(n *graph.Node) ([]graph.Result, error) {
 	return r, nil
 }
 
+// Training is the domain of the operators with which ONNX describes a step of training.
+const Training = "ai.onnx.preview.training"
+
 // KnowsDomain reports whether the package describes the operators of the node's domain, or of QONNX the
 // two that round. Other domains may have operators of the same names that compute something else.
 func KnowsDomain(n *graph.Node) bool {
-	return n.Domain == "" || n.Domain == "ai.onnx" || n.Domain == "com.microsoft" || IsQONNX(n.Domain) && isQuant(n.Op)
+	return n.Domain == "" || n.Domain == "ai.onnx" || n.Domain == "com.microsoft" || IsQONNX(n.Domain) && isQuant(n.Op) || n.Domain == Training
 }
 
 // NewUnknownError returns the error of a node whose operator the package does not describe.
@@ -162,8 +165,13 @@ func CheckInference(n *graph.Node) error {
 		return errors.New(`input "training_mode" is computed; want a constant`)
 	}
 	v, err := c.Scalar()
-	if err == nil && v != 0 {
-		err = errors.New("training_mode is not supported")
+	if err != nil || v == 0 {
+		return err
 	}
-	return err
+	if ratio := n.Const(1); ratio != nil { // that nothing is dropped is certain in training, too
+		if v, err := ratio.Scalar(); err == nil && v == 0 {
+			return nil
+		}
+	}
+	return errors.New("training_mode is not supported")
 }

@@ -72,7 +72,8 @@ func Of(op string) *Operator {
 var unknown Operator
 
 // table holds the known ONNX operators, and some that the readers of other formats and the
-// patterns add: Linear, Rsqrt, RoundSmall, ScaledLog, QuickGelu, SiLU.
+// patterns and expansions add: DeformColumns, Linear, MaxPoolIndices, Rsqrt, RoundSmall, ScaledLog,
+// QuickGelu, SiLU.
 var table = map[string]*Operator{
 	"Abs":                          {Infer: inferSameShape, Fold: unaryFolder(math.Abs), Range: positive, Is: Elementwise | Transparent},
 	"Acos":                         {Infer: inferSameShape, Fold: unaryFolder(math.Acos)},
@@ -109,6 +110,7 @@ var table = map[string]*Operator{
 	"CumSum":                       {Infer: inferSameShape, Fold: foldCumSum},
 	"DepthToSpace":                 {Infer: inferDepthToSpace, Is: Narrow},
 	"DequantizeLinear":             {Infer: inferDequantizeLinear, Fold: foldDequantizeLinear},
+	"DeformColumns":                {Infer: inferDeformColumns, Fold: foldDeformColumns, Refuse: "operator samples between pixels at computed positions"},
 	"Det":                          {Infer: inferDeterminant, Fold: foldDeterminant},
 	"Div":                          {Infer: broadcastRule(0), Fold: typedBinaryFolder(divideValues), Is: RisesAll | Elementwise},
 	"Dropout":                      {Infer: inferSameShape, Fold: foldView, Is: Keeps},
@@ -159,6 +161,8 @@ var table = map[string]*Operator{
 	"MatMul":                       {Infer: inferMatMul},
 	"Max":                          {Infer: broadcastRule(0), Fold: binaryFolder(func(a, b float64) float64 { return max(a, b) }), Is: RisesAll | Elementwise | Narrow},
 	"MaxPool":                      {Infer: inferPool, Is: Narrow},
+	"MaxPoolIndices":               {Infer: inferPoolIndices, Fold: foldPoolIndices, Refuse: "results are indices, not fp16 values; the host computes them"},
+	"MaxRoiPool":                   {Infer: inferMaxRoiPool, Fold: foldMaxRoiPool, Refuse: "regions are at computed positions"},
 	"Mean":                         {Infer: broadcastRule(0), Sized: foldMean, Is: Elementwise},
 	"MeanVarianceNormalization":    {Infer: inferSameShape},
 	"MelWeightMatrix":              {Infer: inferMelWeightMatrix, Fold: foldMelWeightMatrix},

@@ -83,6 +83,14 @@ func findExpander(op string) func(e *expansion) error {
 		return expandSTFT
 	case "DFT":
 		return expandDFT
+	case "NegativeLogLikelihoodLoss":
+		return expandNegativeLogLikelihood
+	case "SoftmaxCrossEntropyLoss":
+		return expandSoftmaxCrossEntropy
+	case "DeformConv":
+		return expandDeformConv
+	case "MaxUnpool":
+		return expandMaxUnpool
 	case "QuantizeLinear":
 		return expandQuantizeLinear
 	case "DequantizeLinear":
@@ -123,6 +131,9 @@ func findExpander(op string) func(e *expansion) error {
 		return newQLinearUnaryExpander("ReduceMean")
 	}
 	if f := findMicrosoftExpander(op); f != nil {
+		return f
+	}
+	if f := findOptimizerExpander(op); f != nil {
 		return f
 	}
 	return findSequenceExpander(op)
@@ -274,6 +285,17 @@ func (e *expansion) attributesWithout(names ...string) attributes {
 	for k := range e.Attr {
 		if !slices.Contains(names, k) {
 			a[k] = e.Attribute(k)
+		}
+	}
+	return a
+}
+
+// namedAttributes returns those of the node's attributes that have the given names.
+func (e *expansion) namedAttributes(names ...string) attributes {
+	a := attributes{}
+	for _, name := range names {
+		if v := e.Attribute(name); v != nil {
+			a[name] = v
 		}
 	}
 	return a

@@ -114,7 +114,7 @@ func takeResults(iterations [][]*graph.Value, k int) []*graph.Value {
 // along which the body reads one slice of its inputs after the other.
 func (s *settler) settleScan(n *Node) error {
 	if n.Opset < 9 {
-		return errors.New("a Scan of operator set 8 has a batch axis; want operator set 9 or later")
+		return s.settleBatchedScan(n)
 	}
 	u, err := s.newUnrolling(n)
 	if err != nil {
@@ -180,6 +180,95 @@ func (s *settler) settleScan(n *Node) error {
 		}
 		if err := u.stack(out, list, n.listedInt("scan_output_axes", i-len(states))); err != nil {
 			return err
+		}
+	}
+	n.Kind, n.Body = Branch, u.body
+	return nil
+}
+
+// settleBatchedScan settles a Scan of operator set 8, whose inputs and results have a batch in front. The
+// body, which knows no batch, runs along the second axis, for one element of the batch after the other.
+func (s *settler) settleBatchedScan(n *Node) error {
+	u, err := s.newUnrolling(n)
+	if err != nil {
+		return err
+	}
+	scanned, inputs := n.Int("num_scan_inputs", 0), n.AllInputs()
+	if len(inputs) > 0 && inputs[0].Given() {
+		return fmt.Errorf("sequence_lens %q is not supported", inputs[0].Name)
+	}
+	if scanned < 1 || scanned >= len(inputs) || len(u.graph.Inputs) != len(inputs)-1 {
+		return fmt.Errorf("%d of %d inputs are scanned by a body of %d inputs; want at least 1, and as many inputs of the body", scanned, len(inputs), len(u.graph.Inputs))
+	}
+	inputs = inputs[1:]
+	carried := len(inputs) - scanned
+	if len(u.graph.Outputs) < carried || len(n.Out) > len(u.graph.Outputs) {
+		return fmt.Errorf("scan body has %d outputs for %d states and %d results", len(u.graph.Outputs), carried, len(n.Out))
+	}
+	batch, steps := -1, -1
+	for i, v := range inputs {
+		d, err := n.Dims(1 + i)
+		if err != nil {
+			return err
+		}
+		if len(d) < 1 || i >= carried && len(d) < 2 || batch >= 0 && d[0] != batch || i > carried && d[1] != steps {
+			return fmt.Errorf("input %q has shape %v; want %d elements of the batch and %d slices, as the others", v.Name, d, batch, steps)
+		}
+		if batch = d[0]; i >= carried {
+			steps = d[1]
+		}
+	}
+	results := make([][]*graph.Value, len(n.Out)) // for each element of the batch
+	for b := range batch {
+		var states []*graph.Value
+		var stacked [][]*graph.Value
+		for _, v := range inputs[:carried] {
+			part, err := u.take(v, 0, b, b*steps)
+			if err != nil {
+				return err
+			}
+			states = append(states, part)
+		}
+		for i := range steps {
+			in, at := slices.Clone(states), i
+			for k, v := range inputs[carried:] {
+				if at = i; n.listedInt("directions", k) != 0 {
+					at = steps - 1 - i
+				}
+				part, err := u.take(v, 0, b, b*steps+i)
+				if err == nil {
+					part, err = u.take(part, 0, at, b*steps+i)
+				}
+				if err != nil {
+					return err
+				}
+				in = append(in, part)
+			}
+			out, err := u.addIteration(b*steps+i, in)
+			if err != nil {
+				return err
+			}
+			states, stacked = out[:carried], append(stacked, out[carried:])
+		}
+		for i, out := range n.Out {
+			switch {
+			case !out.Given():
+			case i < carried:
+				results[i] = append(results[i], states[i])
+			default:
+				whole := &graph.Value{Name: u.name(b, out.Name)}
+				if err := u.stack(whole, takeResults(stacked, i-carried), 0); err != nil {
+					return err
+				}
+				results[i] = append(results[i], whole)
+			}
+		}
+	}
+	for i, out := range n.Out {
+		if out.Given() {
+			if err := u.stack(out, results[i], 0); err != nil {
+				return err
+			}
 		}
 	}
 	n.Kind, n.Body = Branch, u.body

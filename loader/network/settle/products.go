@@ -1,10 +1,12 @@
 package settle
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"anesim/loader/network/graph"
 	"anesim/loader/network/ops"
@@ -225,8 +227,8 @@ func expandEinsum(e *expansion) error {
 	if _, err := ops.Infer(e.Node); err != nil {
 		return err
 	}
-	if e.equationHasEllipsis() {
-		return fmt.Errorf("ellipsis in equation %q is not supported with repeated labels or more than two inputs", e.Text("equation", ""))
+	if right, err = e.nameEllipsis(terms, right); err != nil {
+		return err
 	}
 	in := slices.Clone(e.AllInputs())
 	for i := range terms {
@@ -254,7 +256,42 @@ func expandEinsum(e *expansion) error {
 	return err
 }
 
-func (e *expansion) equationHasEllipsis() bool { return strings.Contains(e.Text("equation", ""), ".") }
+// nameEllipsis replaces the labels of the axes of an ellipsis in the terms of the node by letters that the
+// equation does not use, and returns its right side with the same. It returns an error if one of these
+// axes is broadcast, which a letter would not be.
+func (e *expansion) nameEllipsis(terms []string, right string) (string, error) {
+	used := strings.Join(terms, "") + right
+	letters := map[rune]rune{}
+	next := 'A'
+	for _, l := range used {
+		if unicode.IsLetter(l) || letters[l] != 0 {
+			continue
+		}
+		for ; strings.ContainsRune(used, next); next++ {
+			if next == 'Z' {
+				next = 'a' - 1
+			}
+		}
+		letters[l] = next
+		next++
+	}
+	named := func(r rune) rune { return cmp.Or(letters[r], r) }
+	sizes := map[rune]int{}
+	for i := range terms {
+		d, err := e.Dims(i)
+		if err != nil {
+			return "", err
+		}
+		for k, l := range terms[i] {
+			if old, ok := sizes[l]; ok && old != d[k] {
+				return "", fmt.Errorf("equation %q broadcasts an ellipsis, which is not supported with repeated labels or more than two inputs", e.Text("equation", ""))
+			}
+			sizes[l] = d[k]
+		}
+		terms[i] = strings.Map(named, terms[i])
+	}
+	return strings.Map(named, right), nil
+}
 
 // einsumAttributes returns the attributes of an Einsum with the given terms.
 func einsumAttributes(right string, terms ...string) attributes {

@@ -33,8 +33,10 @@ func operandExpansion(n *graph.Node) func(e *expansion) error {
 		return expandConvTranspose
 	case n.Op == "Dropout" && n.Asked(1) && ops.CheckInference(n) == nil:
 		return expandDropout
-	case n.Op == "BatchNormalization" && (computed(1, 4) || rank == 1):
+	case n.Op == "BatchNormalization" && (computed(1, 4) || rank == 1 || n.Int("training_mode", 0) != 0):
 		return expandBatchNormalization
+	case n.Op == "MaxPool" && n.Asked(1):
+		return expandMaxPool
 	case isComposedEinsum(n):
 		return expandEinsum
 	}
@@ -275,7 +277,7 @@ func expandBatchNormalization(e *expansion) error {
 	case len(e.In) < 5:
 		return fmt.Errorf("node has %d inputs; want at least 5", len(e.In))
 	case e.Int("training_mode", 0) != 0:
-		return errors.New("training_mode is not supported")
+		return e.emitTrainingNorm(d)
 	case len(e.Out) > 1 && slices.ContainsFunc(e.Out[1:], (*graph.Value).Given):
 		return errors.New("training outputs are not supported")
 	}
@@ -326,4 +328,70 @@ func expandDropout(e *expansion) error {
 	}
 	_, err = e.emitNode(e.outputTensor(1), "ConstantOfShape", attributes{"value": {Const: kept}}, e.newIntConstant(d...))
 	return err
+}
+
+// emitTrainingNorm emits the nodes of a BatchNormalization of training: the input, of shape d, is
+// normalized by the mean and variance of each channel, and a share of these is mixed into those of the
+// inputs.
+func (e *expansion) emitTrainingNorm(d []int) error {
+	momentum := float64(e.Float("momentum", 0.9))
+	if len(d) < 2 {
+		return fmt.Errorf("input has shape %v; want at least 2 axes with training_mode", d)
+	}
+	axes, shape := []int{0}, slices.Repeat([]int{1}, len(d))
+	shape[1] = d[1]
+	for i := 2; i < len(d); i++ {
+		axes = append(axes, i)
+	}
+	overAll := attributes{"axes": newIntsAttr(axes...), "keepdims": newIntAttr(1)}
+	mean, err := e.emitNode(nil, "ReduceMean", overAll, e.inputTensor(0))
+	if err != nil {
+		return err
+	}
+	centered, err := e.emitNode(nil, "Sub", nil, e.inputTensor(0), mean)
+	if err != nil {
+		return err
+	}
+	square, err := e.emitNode(nil, "Mul", nil, centered, centered)
+	if err != nil {
+		return err
+	}
+	variance, err := e.emitNode(nil, "ReduceMean", overAll, square)
+	if err != nil {
+		return err
+	}
+	root, err := e.emitNodeChain(nil, variance, step{"Add", nil, []*graph.Value{nil, e.newScalarConstant(float64(e.Float("epsilon", 1e-5)))}}, step{"Sqrt", nil, nil})
+	if err != nil {
+		return err
+	}
+	var scale [2]*graph.Value
+	for i := range scale {
+		p := e.inputTensor(1 + i)
+		if graph.Elements(p.Dims) != d[1] {
+			return fmt.Errorf("scale or bias has shape %v; want one value for each of %d channels", p.Dims, d[1])
+		}
+		if scale[i], err = e.emitReshape(nil, p, shape...); err != nil {
+			return err
+		}
+	}
+	if _, err = e.emitNodeChain(e.outputTensor(0), centered, step{"Div", nil, []*graph.Value{nil, root}}, step{"Mul", nil, []*graph.Value{nil, scale[0]}}, step{"Add", nil, []*graph.Value{nil, scale[1]}}); err != nil {
+		return err
+	}
+	for i, own := range []*graph.Value{mean, variance} {
+		before := e.inputTensor(3 + i)
+		if !e.Asked(1 + i) {
+			continue
+		}
+		flat, err := e.emitReshape(nil, own, d[1])
+		if err == nil {
+			_, err = e.emitWeighted(e.outputTensor(1+i), before, momentum, flat, 1-momentum)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(e.Out) > 3 {
+		return fmt.Errorf("node has %d results; want at most 3", len(e.Out))
+	}
+	return nil
 }
