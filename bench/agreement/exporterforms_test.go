@@ -88,6 +88,20 @@ var exporterForms = []struct {
 		ox.Node("SequenceMap", "m", inputNames("s", "w"), ox.Graph("body", ox.Input("a", 2, 4), ox.Input("b", 4), ox.Node("Mul", "c", inputNames("a", "b")), ox.Output("c"))),
 		ox.Node("ConcatFromSequence", "y", inputNames("m"), ox.Int("axis", 0)),
 	}},
+	{"weights of 8-bit floats, with a scale for each column", []ox.Message{
+		ox.Input("x", 2, 4), ox.Whole("w", 17, 1, []int{4, 3}, 0x38, 0xb8, 0x7e, 0x01, 0x08, 0x45, 0xc2, 0x30, 0x00, 0x80, 0x4f, 0xfe), ox.Constant("s", []int{3}, 0.5, 2, 0.0625), ox.Whole("z", 17, 1, []int{3}, 0, 0, 0),
+		ox.Node("DequantizeLinear", "d", inputNames("w", "s", "z"), ox.Int("axis", 1)), ox.Node("MatMul", "y", inputNames("x", "d")),
+	}},
+	{"weights of 8-bit floats with a wider exponent, cast", []ox.Message{
+		ox.Input("x", 2, 4), ox.Whole("w", 19, 1, []int{4, 2}, 0x3c, 0xbc, 0x50, 0x04, 0x45, 0xc2, 0x30, 0x01), ox.Node("Cast", "d", inputNames("w"), ox.Int("to", 1)), ox.Node("MatMul", "y", inputNames("x", "d")),
+	}},
+	{"weights of 8-bit floats without a negative zero", []ox.Message{
+		ox.Input("x", 2, 4), ox.Whole("w", 18, 1, []int{4, 2}, 0x38, 0xb8, 0x4e, 0x01, 0x08, 0x45, 0xc2, 0x30), ox.Constant("s", []int{}, 0.5), ox.Node("DequantizeLinear", "d", inputNames("w", "s")), ox.Node("MatMul", "y", inputNames("x", "d")),
+	}},
+	{"weights of 4-bit floats", []ox.Message{
+		ox.Input("x", 2, 4), ox.Nibbles("w", 23, []int{4, 2}, 0, 1, 2, 3, 5, 7, 9, 15), ox.Constant("s", []int{}, 0.25), ox.Node("DequantizeLinear", "d", inputNames("w", "s")), ox.Node("MatMul", "y", inputNames("x", "d")),
+	}},
+	{"numbers rounded to 8-bit floats", []ox.Message{ox.Input("x", 3, 4), ox.Node("Cast", "c", inputNames("x"), ox.Int("to", 17)), ox.Node("Cast", "d", inputNames("c"), ox.Int("to", 1)), ox.Node("Add", "y", inputNames("d", "d"))}},
 	{"center of a larger and a smaller axis", []ox.Message{ox.Input("x", 1, 3, 6, 3), ox.Ints("s", 3, 6), ox.Node("CenterCropPad", "y", inputNames("x", "s"), ox.List("axes", 2, -1))}},
 	{"center of all axes", []ox.Message{ox.Input("x", 5, 4), ox.Ints("s", 2, 5), ox.Node("CenterCropPad", "y", inputNames("x", "s"))}},
 	{"blocks of an image with padding and a rest", []ox.Message{

@@ -330,6 +330,8 @@ func (c *call) castInput(to onnx.DataType) (*Tensor, error) {
 		f = func(v float64) float64 { return RoundHalf("", v) }
 	case to == onnx.BFloat16:
 		f = roundBFloat16
+	case to.IsSmallFloat():
+		f = func(v float64) float64 { return nearestNumber(to, v) }
 	case to == onnx.Float && x.Type == onnx.Double:
 		f = func(v float64) float64 { return RoundSingle("", v) }
 	case to == onnx.Bool:
@@ -338,6 +340,21 @@ func (c *call) castInput(to onnx.DataType) (*Tensor, error) {
 		f = func(v float64) float64 { return wrapInteger(to, v) }
 	}
 	return x.mapElements(f).withType(to), nil
+}
+
+// nearestNumber returns the finite number nearest to v among all codes of a type of at most 8 bits. Of two
+// that are equally near, it has the even code.
+func nearestNumber(to onnx.DataType, v float64) float64 {
+	best, distance := math.NaN(), math.Inf(1)
+	limited := max(-1e6, min(1e6, v))
+	for code := range 1 << to.Bits() {
+		if n := to.Decode(uint8(code)); !math.IsInf(n, 0) {
+			if d := math.Abs(limited - n); d < distance || d == distance && code%2 == 0 {
+				best, distance = n, d
+			}
+		}
+	}
+	return best
 }
 
 func computeIsInf(c *call) (*Tensor, error) {

@@ -229,6 +229,8 @@ func addCastLayers(n *Chooser) (Operand, error) {
 	from, to := n.Type(0), n.Results[0].Type
 	integer := from != 0 && !from.IsFloat()
 	switch {
+	case to.IsSmallFloat() && from != to:
+		return Operand{}, fmt.Errorf("cannot cast to %v; the engine computes in fp16", to)
 	case !integer && to != 0 && !to.IsFloat() && to != graph.Bool:
 		return Operand{}, fmt.Errorf("cannot cast to %v; the engine computes in fp16", to)
 	case to == graph.Bool && from != graph.Bool:

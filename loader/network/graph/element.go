@@ -21,6 +21,8 @@ func Rounded(elem Type, v float64) float64 {
 		return v
 	case Bool:
 		return Truth(v != 0)
+	case Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, Float4E2M1:
+		return smallFloats[elem].round(v)
 	}
 	i := Integer(math.Trunc(v))
 	switch elem {

@@ -28,10 +28,17 @@ const (
 	Uint32   Type = 12
 	Uint64   Type = 13
 	BFloat16 Type = 16
-	Uint4    Type = 21
-	Int4     Type = 22
-	Uint2    Type = 25
-	Int2     Type = 26
+	// Of the formats of 8 bits, E4M3 have 4 bits of exponent and 3 of mantissa. FN have no infinities,
+	// and UZ no negative zero.
+	Float8E4M3FN   Type = 17
+	Float8E4M3FNUZ Type = 18
+	Float8E5M2     Type = 19
+	Float8E5M2FNUZ Type = 20
+	Uint4          Type = 21
+	Int4           Type = 22
+	Float4E2M1     Type = 23
+	Uint2          Type = 25
+	Int2           Type = 26
 )
 
 // types holds the names of the supported types, and the sizes of their elements in bits.
@@ -42,7 +49,9 @@ var types = map[Type]struct {
 	Float: {"float32", 32}, Uint8: {"uint8", 8}, Int8: {"int8", 8}, Uint16: {"uint16", 16}, Int16: {"int16", 16},
 	Int32: {"int32", 32}, Int64: {"int64", 64}, String: {"string", 0}, Bool: {"bool", 8}, Float16: {"float16", 16},
 	Double: {"float64", 64}, Uint32: {"uint32", 32}, Uint64: {"uint64", 64}, BFloat16: {"bfloat16", 16},
-	Uint4: {"uint4", 4}, Int4: {"int4", 4}, Uint2: {"uint2", 2}, Int2: {"int2", 2},
+	Float8E4M3FN: {"float8e4m3fn", 8}, Float8E4M3FNUZ: {"float8e4m3fnuz", 8}, Float8E5M2: {"float8e5m2", 8}, Float8E5M2FNUZ: {"float8e5m2fnuz", 8},
+	Float4E2M1: {"float4e2m1", 4},
+	Uint4:      {"uint4", 4}, Int4: {"int4", 4}, Uint2: {"uint2", 2}, Int2: {"int2", 2},
 }
 
 // String returns the name of the type in numpy, such as "float32", or a text such as "type 17" for
@@ -79,10 +88,14 @@ func (t Type) Range() (low, high float64) {
 	}
 }
 
-// IsFloat reports whether t is one of the four floating-point types.
+// IsFloat reports whether t is one of the floating-point types.
 func (t Type) IsFloat() bool {
-	return t == Float || t == Float16 || t == Double || t == BFloat16
+	return t == Float || t == Float16 || t == Double || t == BFloat16 || t.IsSmallFloat()
 }
+
+// IsSmallFloat reports whether t is one of the floating-point types of 4 or 8 bits. Only constants have
+// them: the engine does not round to them.
+func (t Type) IsSmallFloat() bool { return Float8E4M3FN <= t && t <= Float8E5M2FNUZ || t == Float4E2M1 }
 
 // Append converts v to an element of type t, appends its little-endian bytes to b and returns the
 // extended slice.
@@ -97,6 +110,9 @@ func (t Type) Append(b []byte, v float64) []byte {
 		return le.AppendUint16(b, float16.Fromfloat32(float32(v)).Bits())
 	case BFloat16:
 		return le.AppendUint16(b, uint16(math.Float32bits(float32(v))>>16))
+	}
+	if t.IsSmallFloat() {
+		return append(b, smallFloats[t].encode(v, t.Bits()))
 	}
 	i := uint64(Integer(v))
 	switch t.Width() {

@@ -18,24 +18,29 @@ type DataType = graph.Type
 
 // The element types of tensors.
 const (
-	Float    = graph.Float
-	Uint8    = graph.Uint8
-	Int8     = graph.Int8
-	Uint16   = graph.Uint16
-	Int16    = graph.Int16
-	Int32    = graph.Int32
-	Int64    = graph.Int64
-	String   = graph.String
-	Bool     = graph.Bool
-	Float16  = graph.Float16
-	Double   = graph.Double
-	Uint32   = graph.Uint32
-	Uint64   = graph.Uint64
-	BFloat16 = graph.BFloat16
-	Uint4    = graph.Uint4
-	Int4     = graph.Int4
-	Uint2    = graph.Uint2
-	Int2     = graph.Int2
+	Float          = graph.Float
+	Uint8          = graph.Uint8
+	Int8           = graph.Int8
+	Uint16         = graph.Uint16
+	Int16          = graph.Int16
+	Int32          = graph.Int32
+	Int64          = graph.Int64
+	String         = graph.String
+	Bool           = graph.Bool
+	Float16        = graph.Float16
+	Double         = graph.Double
+	Uint32         = graph.Uint32
+	Uint64         = graph.Uint64
+	BFloat16       = graph.BFloat16
+	Uint4          = graph.Uint4
+	Float8E4M3FN   = graph.Float8E4M3FN
+	Float8E4M3FNUZ = graph.Float8E4M3FNUZ
+	Float8E5M2     = graph.Float8E5M2
+	Float8E5M2FNUZ = graph.Float8E5M2FNUZ
+	Float4E2M1     = graph.Float4E2M1
+	Int4           = graph.Int4
+	Uint2          = graph.Uint2
+	Int2           = graph.Int2
 )
 
 // Elements returns the number of elements of a tensor of shape dims, which is 1 if dims is empty.
@@ -310,7 +315,7 @@ func unpackElements(t DataType, b []byte, first, n int, set func(i int, v float6
 	bits := t.Bits()
 	each := 8 / bits
 	for i := range min(each*len(b), n-first) {
-		set(first+i, graph.Rounded(t, float64(b[i/each]>>(i%each*bits))))
+		set(first+i, t.Decode(b[i/each]>>(i%each*bits)&(1<<bits-1)))
 	}
 }
 
@@ -326,6 +331,8 @@ func decodeElement(t DataType, b []byte) float64 {
 		return float64(float16.Frombits(binary.LittleEndian.Uint16(b)).Float32())
 	case BFloat16:
 		return float64(float32FromBits(uint32(binary.LittleEndian.Uint16(b)) << 16))
+	case Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ:
+		return t.Decode(b[0])
 	case Int8:
 		return float64(int8(b[0]))
 	case Uint8, Bool:
@@ -352,6 +359,8 @@ func decodeVarint(t DataType, v uint64) float64 {
 		return float64(float16.Frombits(uint16(v)).Float32())
 	case BFloat16:
 		return float64(float32FromBits(uint32(uint16(v)) << 16))
+	case Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ:
+		return t.Decode(uint8(v))
 	case Uint64:
 		return float64(v)
 	}

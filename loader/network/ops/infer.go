@@ -136,12 +136,15 @@ func legacyBroadcastShape(n *graph.Node, a, b []int) ([]int, error) {
 
 func inferCast(n *graph.Node) ([]graph.Result, error) {
 	r, err := inferSameShape(n)
-	n.Ignore("saturate", "round_mode") // of 8-bit floats, which no tensor has
+	n.Ignore("round_mode") // of a type of exponents, which no tensor has
 	if err == nil {
 		if n.Op == "Cast" {
 			r[0].Type = graph.Type(n.Int("to", 0))
 		} else {
 			r[0].Type = n.Input(1).Type
+		}
+		if n.Ignore("saturate"); r[0].Type.IsSmallFloat() && n.Int("saturate", 1) != 1 {
+			return nil, fmt.Errorf("saturate is 0 for a cast to %v; want 1", r[0].Type)
 		}
 	}
 	return r, err

@@ -124,7 +124,7 @@ func inferDequantizeLinear(n *graph.Node) ([]graph.Result, error) {
 
 func inferQuantizeLinear(n *graph.Node) ([]graph.Result, error) {
 	r, err := inferSameShape(n)
-	n.Ignore("saturate", "precision") // of 8-bit floats, which no tensor has, and of the quotient
+	n.Ignore("saturate", "precision") // of 8-bit floats, which no result has, and of the quotient
 	if err == nil {
 		r[0].Type = graph.Uint8
 		if t := n.Int("output_dtype", 0); t != 0 {
