@@ -265,6 +265,7 @@ func addLayerNormLayers(n *Chooser, x Operand) (Operand, error) {
 	if slices.Contains(axes[first:], false) {
 		return normalizeInSteps(n, x, axes, n.Float("epsilon", 1e-5))
 	}
+	n.noteRefusedNorm(x)
 	y, err := applyLayerNorm(n, x, first, n.Float("epsilon", 1e-5))
 	if err == nil {
 		y, err = applyScaleAndBias(n, y, 1, 2, constantDims)
@@ -273,6 +274,23 @@ func addLayerNormLayers(n *Chooser, x Operand) (Operand, error) {
 		return y, err
 	}
 	return Operand{}, errors.Join(n.NameResult(0, y), addNormStatistics(n, x, first))
+}
+
+// leastRefusedNorm is the size in bytes from which Apple's compiler failed (ANECCompile, error 11) for some
+// layer norms with a scale and a bias, depending on their values: on M1 Max and M2 Pro for 512 rows of
+// 1,024 elements, 128 of 4,096 and 256 of 3,994, but not of 3,993. It failed for none of the smaller ones
+// that were tried (sbryngelson/ANEForge, issues 149 and 158). No rule for the values is known.
+const leastRefusedNorm = 1 << 20
+
+// noteRefusedNorm adds a note, once, if x is as large as the inputs of layer norms that Apple's compiler
+// may refuse.
+func (n *Chooser) noteRefusedNorm(x Operand) {
+	const key = "refused norm"
+	if !n.Given(1) && !n.Given(2) || HalfBytes*graph.Elements(x.Dims) < leastRefusedNorm || n.noted[key] {
+		return
+	}
+	n.noted[key] = true
+	n.Note("%s: Apple's compiler refused some layer norms of 1 MiB and more, depending on their scale and bias (ANEForge, issues 149 and 158); the model runs all", n.Label)
 }
 
 // Norms have the attribute computeType for the type in which they compute. The engine has only one.
