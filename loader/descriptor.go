@@ -15,12 +15,14 @@ const (
 // makes two records for the group KernelDMASrc, to leave out the addresses and sizes of weights.
 func NewDescriptor(h regs.Header, g *regs.Groups) *regs.Descriptor {
 	windows := regs.V7Windows()
-	d := &regs.Descriptor{Header: h, Records: make([]regs.Record, 0, len(windows)+1)}
-	words := 0
-	for _, w := range windows {
-		words += w.Words
-	}
-	all := make([]uint32, 0, words) // of all groups, in one allocation: networks have many descriptors
+	// One allocation has the descriptor, its records and their words: networks have many descriptors.
+	made := &struct {
+		regs.Descriptor
+		records [len(windows) + 1]regs.Record
+		words   [regs.WordsV7]uint32
+	}{}
+	d, all := &made.Descriptor, made.words[:0]
+	d.Header, d.Records = h, made.records[:0]
 	for _, w := range windows {
 		first := len(all)
 		switch w.Group {

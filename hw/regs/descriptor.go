@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"iter"
+	"slices"
 )
 
 // Sizes of the version 7 stream (from the bytes of programs).
@@ -80,6 +81,11 @@ func Decode(text []byte, index int, off uint32, words int) (*Descriptor, error) 
 // slice.
 func (d *Descriptor) Append(dst []byte) []byte {
 	le := binary.LittleEndian
+	words := HeaderWords + 1
+	for _, r := range d.Records {
+		words += 1 + len(r.Values)
+	}
+	dst = slices.Grow(dst, 4*words)
 	var h [HeaderWords]uint32
 	d.Header.storeWords(&h)
 	for _, w := range h {

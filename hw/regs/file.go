@@ -34,6 +34,9 @@ const (
 	atV7 = atG6 + wordsG6
 )
 
+// WordsV7 is the number of registers in all windows of version 7.
+const WordsV7 = atV7
+
 // V7Windows returns the windows that contain the M1's task registers, one per register group, in
 // the order in which descriptors write them.
 func V7Windows() [7]Window {

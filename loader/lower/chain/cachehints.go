@@ -66,8 +66,8 @@ func (p *program) setReuseFields() []uint32 {
 	for i := range p.steps {
 		moves[i] = p.steps[i].memoryRanges()
 	}
-	again := findRereads(moves)
-	read, written := newLastAccesses(moves), newLastAccesses(moves)
+	read := newLastAccesses(moves)
+	written, again := read.another(), findRereads(moves, read.another())
 	writers := make([]uint32, len(p.steps))
 	for i := range p.steps {
 		t, m := &p.steps[i], &moves[i]
@@ -134,10 +134,9 @@ func (t *step) setCacheHints(m *access, again [2]bool, read lastAccesses) {
 
 // findRereads returns two bools for each task, which say for each of its two sources whether a
 // later task reads any of its bytes before they are overwritten. Later reads count if a tile DMA
-// makes them, or if they load weights from the scratch buffer.
-func findRereads(moves []access) [][2]bool {
+// makes them, or if they load weights from the scratch buffer. later must be an empty record.
+func findRereads(moves []access, later lastAccesses) [][2]bool {
 	again := make([][2]bool, len(moves))
-	later := newLastAccesses(moves)
 	for i := len(moves) - 1; i >= 0; i-- {
 		m := &moves[i]
 		if m.writes && m.result.dense {
@@ -158,6 +157,11 @@ type access struct {
 	on             [2]bool   // read by the tile DMA
 	result, kernel byteRange // kernel is the range of weights in the scratch buffer
 	writes         bool      // the tile DMA writes the result
+}
+
+// ranges returns all byte ranges of the task.
+func (m *access) ranges() [4]byteRange {
+	return [...]byteRange{m.source[0], m.source[1], m.kernel, m.result}
 }
 
 // memoryRanges returns the byte ranges that the step's task reads and writes in memory, computed

@@ -21,8 +21,8 @@ func (r dmaID) taskIndex() int { return int(r) / 2 }
 // isKernel reports whether the DMA is a kernel DMA.
 func (r dmaID) isKernel() bool { return r&1 != 0 }
 
-// lastAccesses holds the last DMA that accessed each byte, by buffer.
-type lastAccesses map[uint32]*segments
+// lastAccesses holds the last DMA that accessed each byte, by buffer. A program has few buffers.
+type lastAccesses []segments
 
 // newLastAccesses returns an empty record of last accesses. The byte ranges in moves divide each
 // buffer into the pieces of the record. It returns nil for a single task, which cannot share bytes
@@ -31,25 +31,69 @@ func newLastAccesses(moves []access) lastAccesses {
 	if len(moves) < 2 {
 		return nil
 	}
-	b := lastAccesses{}
+	b := make(lastAccesses, 0, 4)
+	count := 0 // of bounds
 	for i := range moves {
-		m := &moves[i]
-		for _, s := range [...]byteRange{m.source[0], m.source[1], m.kernel, m.result} {
-			if b[s.bar] == nil {
-				b[s.bar] = new(segments)
+		for _, s := range moves[i].ranges() {
+			g := b.buffer(s.bar)
+			if g == nil {
+				b = append(b, segments{bar: s.bar})
+				g = &b[len(b)-1]
 			}
-			b[s.bar].bounds = append(b[s.bar].bounds, s.from, s.to)
+			g.count += 2
+			count += 2
 		}
 	}
-	for _, g := range b {
-		slices.Sort(g.bounds)
-		g.bounds = slices.Compact(g.bounds)
-		g.last, g.uniform = make([]dmaID, 4*len(g.bounds)), make([]bool, 4*len(g.bounds))
-		for i := range g.last {
-			g.last[i] = noDMA
+	bounds := make([]int64, count) // of all buffers, in one allocation: sweeps lower many programs
+	for i := range b {
+		n := b[i].count
+		b[i].bounds, bounds = bounds[:0:n], bounds[n:]
+	}
+	for i := range moves {
+		for _, s := range moves[i].ranges() {
+			g := b.buffer(s.bar)
+			g.bounds = append(g.bounds, s.from, s.to)
 		}
 	}
+	for i := range b {
+		slices.Sort(b[i].bounds)
+		b[i].bounds = slices.Compact(b[i].bounds)
+	}
+	b.clear()
 	return b
+}
+
+// another returns an empty record with the same pieces as b.
+func (b lastAccesses) another() lastAccesses {
+	c := slices.Clone(b)
+	c.clear()
+	return c
+}
+
+// clear gives each buffer of b a tree without accesses.
+func (b lastAccesses) clear() {
+	count := 0
+	for i := range b {
+		count += 4 * len(b[i].bounds)
+	}
+	last, uniform := make([]dmaID, count), make([]bool, count)
+	for i := range last {
+		last[i] = noDMA
+	}
+	for i := range b {
+		n := 4 * len(b[i].bounds)
+		b[i].last, b[i].uniform, last, uniform = last[:n:n], uniform[:n:n], last[n:], uniform[n:]
+	}
+}
+
+// buffer returns the pieces of a buffer, or nil if no byte range is in it.
+func (b lastAccesses) buffer(bar uint32) *segments {
+	for i := range b {
+		if b[i].bar == bar {
+			return &b[i]
+		}
+	}
+	return nil
 }
 
 // recordReads records the two DMAs of the task with the given index as the last accesses to the
@@ -65,7 +109,7 @@ func (b lastAccesses) recordReads(m *access, task int) {
 
 // recordAccess makes DMA r the last DMA of every byte in s.
 func (b lastAccesses) recordAccess(s byteRange, r dmaID) {
-	if g := b[s.bar]; g != nil && s.from < s.to {
+	if g := b.buffer(s.bar); g != nil && s.from < s.to {
 		from, to := g.findPieces(s)
 		g.assignDMA(1, 0, len(g.bounds)-1, from, to, r)
 	}
@@ -73,7 +117,7 @@ func (b lastAccesses) recordAccess(s byteRange, r dmaID) {
 
 // latestDMA returns the latest DMA that accessed any byte of s, or noDMA.
 func (b lastAccesses) latestDMA(s byteRange) dmaID {
-	g := b[s.bar]
+	g := b.buffer(s.bar)
 	if g == nil || s.from >= s.to {
 		return noDMA
 	}
@@ -84,6 +128,8 @@ func (b lastAccesses) latestDMA(s byteRange) dmaID {
 // segments divides a buffer into pieces such that every byte range of the chain consists of whole
 // pieces. They form a tree: the children of node n are 2n and 2n+1.
 type segments struct {
+	bar     uint32  // the buffer
+	count   int     // number of bounds before equal ones are merged
 	bounds  []int64 // first bytes of the pieces, and the end of the last
 	last    []dmaID // latest DMA of any piece below a node
 	uniform []bool  // all pieces below the node have this DMA; the children are out of date

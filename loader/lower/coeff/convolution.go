@@ -42,6 +42,12 @@ func (c *Convolution) TaskGroups() int {
 // before the weights of each engine. Pack stores dense weights in the memory that reserve(n)
 // returns, which must be n zero bytes. If reserve is nil, Pack allocates the memory.
 func (c *Convolution) Pack(s Share, width int, reserve func(n int) []byte) *Kernel {
+	if c.Weights.SizesOnly && c.form() == layer.FormFP16 && !c.usesZeroSkipping(s.Channels) {
+		f := ChannelWeights{Groups: s.Groups, Channels: s.Channels, Taps: c.inputChannels() * c.Layer.Window.Kh * c.Layer.Window.Kw}
+		k := f.packWithoutData(width, c.Layer.Bias).PrependTable(c.Table)
+		k.WindowTaps = c.countNeededTaps(s)
+		return k
+	}
 	win := &c.Layer.Window
 	phases := win.Phases()
 	f := c.weightsOfShare(s, slices.Concat(phases...))
@@ -58,6 +64,14 @@ func (c *Convolution) Pack(s Share, width int, reserve func(n int) []byte) *Kern
 	k = k.PrependTable(c.Table)
 	k.WindowTaps = c.countNeededTaps(s)
 	return k
+}
+
+// form returns the form in which the weights are packed if they fit it.
+func (c *Convolution) form() layer.Form {
+	if len(c.Weights.Filter) == 0 {
+		return layer.FormFP16
+	}
+	return c.Weights.Form
 }
 
 // countNeededTaps returns how many taps of the window the values of share s need, as

@@ -86,7 +86,7 @@ func (f *ChannelWeights) setPreferredForm(w *layer.Weights, channel func(g, n in
 // In each lane, the groups follow each other, each padded to a multiple of 64 bytes.
 func (f *ChannelWeights) Pack(width int) *Kernel {
 	if f.SizesOnly && f.form == layer.FormFP16 {
-		return f.packWithoutData(width)
+		return f.packWithoutData(width, f.Bias != nil)
 	}
 	var planes []plane
 	for g := range f.Groups {
@@ -102,9 +102,9 @@ func (f *ChannelWeights) Pack(width int) *Kernel {
 }
 
 // packWithoutData returns a kernel with the lanes that [ChannelWeights.Pack] returns for dense
-// weights, but without data.
-func (f *ChannelWeights) packWithoutData(width int) *Kernel {
-	rows := f.Taps + BiasRows(f.Bias != nil)
+// weights, but without data. Of f it needs only the numbers of groups, channels and taps.
+func (f *ChannelWeights) packWithoutData(width int, bias bool) *Kernel {
+	rows := f.Taps + BiasRows(bias)
 	var group [lanes.Count]int // bytes of a group in each lane
 	for first := 0; first < f.Channels; {
 		w, n := lanes.Planes(f.Channels-first, width)
@@ -113,7 +113,12 @@ func (f *ChannelWeights) packWithoutData(width int) *Kernel {
 		}
 		first += n * w
 	}
-	k := &Kernel{Lanes: make([]Lane, 0, lanes.Count)}
+	sized := &struct { // in one allocation: sweeps lower many tasks
+		Kernel
+		lanes [lanes.Count]Lane
+	}{}
+	k := &sized.Kernel
+	k.Lanes = sized.lanes[:0]
 	total := 0
 	for _, n := range group {
 		if n = f.Groups * layer.RoundUp(n, 64); n > 0 {

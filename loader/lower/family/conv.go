@@ -163,6 +163,7 @@ func convolveBatchElement(o *Output, c *coeff.Convolution, packed kernels, share
 	resident := at.Row*whole.Height <= l.LargestTile()
 	x.Group, y.Group = x.Depth/whole.Groups, y.Depth/whole.Groups
 	var loaded *task.Tile
+	pack := func(s coeff.Share, width int) *coeff.Kernel { return c.Pack(s, width, o.Constants.Reserve) }
 	for _, s := range shares {
 		src, from, at := whole, x, at
 		src.Groups = s.Groups
@@ -179,9 +180,7 @@ func convolveBatchElement(o *Output, c *coeff.Convolution, packed kernels, share
 		if !resident {
 			at, result, rows = placeLargeSource(l, t, src, out, w)
 		}
-		attachKernel(o, packed, t, s, t.PlaneWidth(w.Kh*w.Kw*src.Channels), func(s coeff.Share, width int) *coeff.Kernel {
-			return c.Pack(s, width, o.Constants.Reserve)
-		})
+		attachKernel(o, packed, t, s, t.PlaneWidth(w.Kh*w.Kw*src.Channels), pack)
 		if loaded != nil && shared {
 			t.ReadTile(loaded, at)
 		} else {
