@@ -88,6 +88,9 @@ func expandMaxUnpool(e *expansion) error {
 		}
 		end[i] = shape[i] - pooled[i]
 	}
+	if shape[1] != pooled[1] || d[0]*d[1] > 1 && shape[2] != pooled[2] || !slices.Equal(shape[3:], pooled[3:]) { // rows at the end of the last image change no index
+		e.notes = append(e.notes, fmt.Sprintf("%s: indices count in shape %v, as in ONNX's own test; onnxruntime counts them in output_shape %v", e.label, pooled, shape))
+	}
 	if y, err = e.emitReshape(nil, y, pooled...); err == nil {
 		_, err = e.emitNode(e.outputTensor(0), "Pad", nil, y, e.newIntConstant(slices.Concat(make([]int, len(end)), end)...))
 	}
