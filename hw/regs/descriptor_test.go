@@ -3,6 +3,7 @@ package regs_test
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -495,5 +496,18 @@ func TestWindowTaps(t *testing.T) {
 		if got != tc.want || last.Kh() == 0 {
 			t.Errorf("window %#x: the tasks need %v taps, want %v", last, got, tc.want)
 		}
+	}
+}
+
+// A cached program keeps how many taps its tasks need: JSON has the bits of the window.
+func TestWindowTapsAsJSON(t *testing.T) {
+	w := regs.WindowTaps{Window: regs.ConvCfg{}.WithKw(3).WithKh(5), Taps: 4}
+	text, err := json.Marshal(w)
+	if err != nil || string(text) != `{"Window":163,"Taps":4}` {
+		t.Errorf("%s, %v", text, err)
+	}
+	var got regs.WindowTaps
+	if err := json.Unmarshal(text, &got); err != nil || got != w {
+		t.Errorf("%+v, %v, want %+v", got, err, w)
 	}
 }

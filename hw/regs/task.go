@@ -1,6 +1,9 @@
 package regs
 
-import "iter"
+import (
+	"encoding/json"
+	"iter"
+)
 
 // A Task is a descriptor that is ready to run: its header, the values of all registers, and the
 // device addresses that it accesses.
@@ -178,6 +181,25 @@ func (s *Stream) loadTask(t *Task, d *frame, f *File) (err error) {
 type WindowTaps struct {
 	Window ConvCfg // register with the window
 	Taps   int     // see Task.WindowTaps
+}
+
+// storedTaps is how JSON has a [WindowTaps].
+type storedTaps struct {
+	Window uint32
+	Taps   int
+}
+
+// MarshalJSON returns w as JSON, with the bits of the window's register as a number.
+func (w WindowTaps) MarshalJSON() ([]byte, error) {
+	return json.Marshal(storedTaps{w.Window.v, w.Taps})
+}
+
+// UnmarshalJSON sets w from JSON that [WindowTaps.MarshalJSON] returned.
+func (w *WindowTaps) UnmarshalJSON(data []byte) error {
+	var s storedTaps
+	err := json.Unmarshal(data, &s)
+	*w = WindowTaps{ConvCfg{s.Window}, s.Taps}
+	return err
 }
 
 // countInWindow returns w.Taps if a window with the register c has the same taps as w.Window, in
