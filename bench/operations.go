@@ -100,6 +100,7 @@ func keepInL2(steps []Step, source, result bool) []Step {
 		g := &t.Groups
 		if source {
 			g.TileDMASrc.Src1DMAConfig = g.TileDMASrc.Src1DMAConfig.WithEn(false).WithDepMode(0)
+			g.ReadMeanings()
 		}
 		if result {
 			g.TileDMADst.DstDMAConfig = g.TileDMADst.DstDMAConfig.WithEn(false)
@@ -207,6 +208,7 @@ func adaptMatMulToStack(steps []Step, before, after, resident bool) []Step {
 			if reads {
 				d := &g.TileDMASrc
 				d.Src1DMAConfig = d.Src1DMAConfig.WithEn(true).WithDepMode(3)
+				g.ReadMeanings()
 				d.Src1RowStride, d.Src1PlaneStride, d.Src1DepthStride = regs.DMAWord{}, regs.DMAWord{}, regs.DMAWord{}
 				t.Bases.Source1 = tensorAddress(0)
 			}
@@ -268,6 +270,7 @@ func keepRightSide(steps []Step) []Step {
 	return copyWithChanges(steps, func(t *regs.Task) {
 		if g := &t.Groups; g.Operands().Kernel.Bytes > 0 {
 			g.TileDMASrc.Src1DMAConfig = g.TileDMASrc.Src1DMAConfig.WithEn(false).WithDepMode(0)
+			g.ReadMeanings()
 		}
 	})
 }

@@ -35,7 +35,7 @@ func (d *Device) prepareEngine(e *engineTask, t *regs.Task) (limit *evidence.Lim
 	e.arithmetic = d.p.arithmetic
 	e.arithmetic.FullRange = !limitsSums(g)
 	accumulates := g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate
-	if g.NE.MACCfg.NonlinearMode() == regs.ActivationTable {
+	if g.TableInLanes() {
 		table := lanes
 		if accumulates {
 			if lanes, err = stripTables(g, lanes); err != nil {
@@ -87,7 +87,7 @@ func NeededTaps(t *regs.Task, read func(addr, n uint64) []byte) int {
 			}
 		}
 	}
-	if g.NE.MACCfg.NonlinearMode() == regs.ActivationTable {
+	if g.TableInLanes() {
 		var err error
 		if lanes, err = stripTables(g, lanes); err != nil {
 			return 0

@@ -189,7 +189,7 @@ func TestNeededTaps(t *testing.T) {
 		"a full window":   {func(*regs.Task) {}, func(_, n uint64) []byte { return bytes.Repeat([]byte{1}, int(n)) }, 0},
 		"a pass":          {func(x *regs.Task) { x.Groups.NE.MACCfg = x.Groups.NE.MACCfg.WithOpMode(regs.PassThrough) }, known, 0},
 		"one tap":         {func(x *regs.Task) { x.Groups.Common.ConvCfg = x.Groups.Common.ConvCfg.WithKw(1).WithKh(1) }, known, 0},
-		"a planar task":   {func(x *regs.Task) { x.Groups.Common.TaskInfo = regs.TaskInfo{}; x.Groups.NE.MACCfg = regs.MACCfg{} }, known, 0},
+		"a planar task":   {func(x *regs.Task) { x.Groups.OnEngines = false; x.Groups.NE.MACCfg = regs.MACCfg{} }, known, 0},
 		"a table before": {func(x *regs.Task) { x.Groups.NE.MACCfg = x.Groups.NE.MACCfg.WithNonlinearMode(regs.ActivationTable) },
 			func(uint64, uint64) []byte { return append(bytes.Repeat([]byte{1}, mac.TableBytes), row...) }, 1},
 		"a table cut short": {func(x *regs.Task) { x.Groups.NE.MACCfg = x.Groups.NE.MACCfg.WithNonlinearMode(regs.ActivationTable) }, known, 0},
@@ -226,5 +226,23 @@ func TestTablesAreForgottenOneByOne(t *testing.T) {
 	}
 	if kept != maxTables {
 		t.Errorf("%d of %d tables are kept, want %d", kept, len(tables), maxTables)
+	}
+}
+
+// A table that has a stream of its own, as later generations have, is not taken from the weights.
+func TestTableStream(t *testing.T) {
+	task := newConv(shape{1, 2, 2}, shape{1, 2, 2})
+	task.Groups.NE.MACCfg = task.Groups.NE.MACCfg.WithNonlinearMode(regs.ActivationTable)
+	task.Groups.TableStream = true
+	if task.Groups.TableInLanes() {
+		t.Error("the table is said to be in the weight streams")
+	}
+	d := New(newMemory(t), Options{Chip: M1(), Values: true, Workers: 1})
+	if d.Execute(task) || len(d.Report().Faults) > 0 {
+		t.Fatalf("values are claimed, or a fault: %v", d.Report().Faults)
+	}
+	r := d.Report().Descriptors[0]
+	if r.Computed || len(r.Limits) != 1 || !strings.Contains(r.Limits[0].What, "stream of its own") {
+		t.Errorf("computed %t, limits %v", r.Computed, r.Limits)
 	}
 }

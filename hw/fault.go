@@ -67,7 +67,7 @@ func findHang(g *regs.Groups) (unit, what string) {
 	switch {
 	case op == regs.MultiplyAccumulate && !kernel:
 		return "kernel-dma", "multiply-accumulate without a kernel: the engine never finishes"
-	case g.NE.MACCfg.NonlinearMode() == regs.ActivationTable && !kernel:
+	case g.TableInLanes() && !kernel:
 		return "kernel-dma", "activation table without kernel data: the engine never finishes"
 	case op == regs.PassThrough && c.Cin.Cin() != c.Cout.Cout():
 		return "ne", fmt.Sprintf("pass-through has %d input channels but %d output channels: the engine never finishes", c.Cin.Cin(), c.Cout.Cout())

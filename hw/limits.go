@@ -47,7 +47,7 @@ func (r *DescriptorReport) markComputed(g *regs.Groups) {
 	if g.NE.MACCfg.OpMode() != regs.MultiplyAccumulate {
 		return
 	}
-	if g.NE.MACCfg.NonlinearMode() == regs.ActivationTable {
+	if g.TableInLanes() {
 		addNote(evidence.RestsOnAssumption, "values assume that the activation table precedes the weights of a lane, which no program shows; if it does not, they are wrong")
 	}
 	switch p, _ := tiles.PackingOf(g); p {
@@ -198,6 +198,8 @@ func findEngineLimit(g *regs.Groups) *evidence.Limit {
 		return newUnspecifiedLimit("MAC task has input depth %d and output depth %d; want 1, or equal depths in a copy", in.Planes(), out.Planes())
 	case n.MACCfg.OpMode() != regs.MultiplyAccumulate && n.MACCfg.BiasMode():
 		return newUnspecifiedLimit("task has a bias but does not multiply by weights")
+	case g.TableStream:
+		return newNotModeledLimit("activation table has a stream of its own; want one in the weight streams")
 	case n.MACCfg.NonlinearMode() > regs.ActivationTable:
 		return newUnspecifiedLimit("unknown nonlinear mode %d; want 0 to 2", n.MACCfg.NonlinearMode())
 	}

@@ -67,6 +67,7 @@ func newTask(in, out shape) *regs.Task {
 	for _, w := range []*regs.L2Word{&l.Src1RowStride, &l.Src2RowStride, &l.ResultRowStride} {
 		*w = w.WithBytes(0x100)
 	}
+	g.ReadMeanings()
 	return t
 }
 
@@ -74,7 +75,7 @@ func newTask(in, out shape) *regs.Task {
 func newEngineTask(op regs.MACOp, in, out shape) *regs.Task {
 	t := newTask(in, out)
 	g := &t.Groups
-	g.Common.TaskInfo = g.Common.TaskInfo.WithTaskNID(1)
+	g.OnEngines = true
 	g.NE.KernelCfg = g.NE.KernelCfg.WithKernelFmt(regs.FormatFP16)
 	g.NE.MACCfg = g.NE.MACCfg.WithOpMode(op)
 	g.NE.PostScale = g.NE.PostScale.WithPostScale(0x3c00)
@@ -116,12 +117,14 @@ func newPlanar(form regs.PlanarForm, op regs.PlanarOp, in, out shape) *regs.Task
 func secondFromMemory(t *regs.Task) {
 	s := &t.Groups.TileDMASrc
 	s.Src2DMAConfig = s.Src2DMAConfig.WithDepMode(3)
+	t.Groups.LoadsSource2 = true
 }
 
 // firstFromL2 takes source 1 from an earlier task's tile.
 func firstFromL2(t *regs.Task, at uint32) {
 	g := &t.Groups
 	g.TileDMASrc.Src1DMAConfig = regs.SrcDMAConfig{}.WithCacheHint(8)
+	g.LoadsSource1 = false
 	g.L2.Src1Base = g.L2.Src1Base.WithBytes(at)
 }
 

@@ -118,7 +118,7 @@ func TestTrafficOfThreeToTwo(t *testing.T) {
 	g.Common.OutDim = g.Common.OutDim.WithWout(1).WithHout(1)
 	g.Common.Cin, g.Common.Cout = regs.Cin{}.WithCin(3), regs.Cout{}.WithCout(2)
 	g.Common.InDepth, g.Common.OutDepth = regs.InDepth{}.WithDin(1), regs.OutDepth{}.WithDout(1)
-	g.Common.TaskInfo = g.Common.TaskInfo.WithTaskNID(1)
+	g.ReadMeanings()
 	got := TrafficOf(g.Operands())
 	if want := (Traffic{Source1: 192, Destination: 128}); got != want {
 		t.Errorf("traffic %+v, want %+v", got, want)

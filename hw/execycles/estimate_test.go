@@ -21,11 +21,12 @@ func blank(in, out [3]uint32) *regs.Groups {
 	c.TileCfg = c.TileCfg.WithTileHeight(out[1])
 	g.TileDMASrc.Src1DMAConfig = regs.FromRaw[regs.SrcDMAConfig](0x33881)
 	g.TileDMADst.DstDMAConfig = g.TileDMADst.DstDMAConfig.WithEn(true)
+	g.ReadMeanings()
 	return g
 }
 
 func onEngines(g *regs.Groups, op regs.MACOp) *regs.Groups {
-	g.Common.TaskInfo = g.Common.TaskInfo.WithTaskNID(1)
+	g.OnEngines = true
 	g.NE.MACCfg = g.NE.MACCfg.WithOpMode(op)
 	return g
 }
@@ -40,6 +41,7 @@ func TestExeCycles(t *testing.T) {
 		g.Common.Cfg = g.Common.Cfg.WithPlanarForm(form)
 		if set != nil {
 			set(g)
+			g.ReadMeanings()
 		}
 		return g
 	}
@@ -119,6 +121,7 @@ func TestExeCyclesOfRing(t *testing.T) {
 	second := onEngines(blank(shape, shape), regs.PassThrough)
 	second.NE.MACCfg = second.NE.MACCfg.WithNonlinearMode(regs.ActivationTable)
 	second.TileDMASrc.Src1DMAConfig = regs.FromRaw[regs.SrcDMAConfig](0x8880)
+	second.LoadsSource1 = false
 	second.L2.SourceCfg = second.L2.SourceCfg.WithType(3)
 	var chain execycles.Chain
 	if got := chain.Next(execycles.H13, first, first.Operands(), second); got != 91 { // the table's
@@ -137,6 +140,7 @@ func TestExeCyclesOfRing(t *testing.T) {
 func TestMicroseconds(t *testing.T) {
 	quiet := func(g *regs.Groups) *regs.Groups { // moves nothing
 		g.TileDMASrc.Src1DMAConfig, g.TileDMADst.DstDMAConfig = regs.SrcDMAConfig{}, regs.DstDMAConfig{}
+		g.LoadsSource1 = false
 		return g
 	}
 	conv := func(cin, cout, kw, kh, h, w uint32) *regs.Groups {
@@ -190,6 +194,7 @@ func TestMicroseconds(t *testing.T) {
 func TestMicrosecondsOfH13G(t *testing.T) {
 	quiet := func(g *regs.Groups) *regs.Groups { // moves nothing
 		g.TileDMASrc.Src1DMAConfig, g.TileDMADst.DstDMAConfig = regs.SrcDMAConfig{}, regs.DstDMAConfig{}
+		g.LoadsSource1 = false
 		return g
 	}
 	planar := func(form regs.PlanarForm, c, d, h, w uint32) *regs.Groups {

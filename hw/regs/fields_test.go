@@ -118,6 +118,9 @@ func TestWordsAreOpaque(t *testing.T) {
 	groups := reflect.TypeFor[regs.Groups]()
 	for i := range groups.NumField() {
 		group := groups.Field(i).Type
+		if group == reflect.TypeFor[regs.Meanings]() {
+			continue
+		}
 		for j := range group.NumField() {
 			word := group.Field(j).Type
 			if word.Kind() == reflect.Array {

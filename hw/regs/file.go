@@ -187,7 +187,8 @@ func (f *File) MaskedWrite(addr, mask, value uint32) error {
 // Masked returns old with the bits that are set in mask replaced by the bits of value.
 func Masked(old, mask, value uint32) uint32 { return old&^mask | value&mask }
 
-// Groups holds a copy of all task registers, by register group.
+// Groups holds a copy of all task registers, by register group, and what a task with these
+// registers does.
 type Groups struct {
 	KernelDMASrc KernelDMASrc
 	Common       Common
@@ -196,9 +197,11 @@ type Groups struct {
 	PE           PE
 	NE           NE
 	TileDMADst   TileDMADst
+
+	Meanings
 }
 
-// Snapshot copies the values of all registers to g.
+// Snapshot copies the values of all registers to g, and reads their meanings.
 func (f *File) Snapshot(g *Groups) {
 	g.KernelDMASrc.loadWords((*[wordsG0]uint32)(f.words[atG0:]))
 	g.Common.loadWords((*[wordsG1]uint32)(f.words[atG1:]))
@@ -207,6 +210,7 @@ func (f *File) Snapshot(g *Groups) {
 	g.PE.loadWords((*[wordsG4]uint32)(f.words[atG4:]))
 	g.NE.loadWords((*[wordsG5]uint32)(f.words[atG5:]))
 	g.TileDMADst.loadWords((*[wordsG6]uint32)(f.words[atG6:]))
+	g.ReadMeanings()
 }
 
 // Words returns the values of all registers in g, in address order.

@@ -57,6 +57,7 @@ func TestOperandsBytes(t *testing.T) {
 	} {
 		g := planarTask(regs.FormTwoSources)
 		tc.set(g)
+		g.ReadMeanings()
 		o := g.Operands()
 		if got := [3]uint64{o.Source1.Bytes, o.Source2.Bytes, o.Result.Bytes}; got != tc.want {
 			t.Errorf("%s: %v bytes, want %v", tc.name, got, tc.want)

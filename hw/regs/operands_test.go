@@ -20,6 +20,7 @@ func planarTask(form regs.PlanarForm) *regs.Groups {
 	c.ConvCfg = c.ConvCfg.WithKw(1).WithKh(1).WithSx(1).WithSy(1)
 	g.TileDMASrc.Src1DMAConfig, g.TileDMASrc.Src2DMAConfig = regs.FromRaw[regs.SrcDMAConfig](0x33881), regs.FromRaw[regs.SrcDMAConfig](0x33880)
 	g.TileDMADst.DstDMAConfig = regs.FromRaw[regs.DstDMAConfig](0x40000c1)
+	g.ReadMeanings()
 	return g
 }
 
@@ -60,6 +61,7 @@ func TestOperandsPlaces(t *testing.T) {
 	} {
 		g := planarTask(tc.form)
 		tc.set(g)
+		g.ReadMeanings()
 		var got [3]place
 		for i, o := range g.Operands().List() {
 			got[i] = place{o.Used, o.DRAM, o.L2}
@@ -103,6 +105,7 @@ func TestOperandsShapes(t *testing.T) {
 	o.Resolve(planarTask(regs.FormTwoSources))
 	last := planarTask(regs.FormConstant)
 	last.TileDMASrc.Src1DMAConfig, last.TileDMASrc.Src2DMAConfig, last.TileDMADst.DstDMAConfig = regs.FromRaw[regs.SrcDMAConfig](0x8880), regs.FromRaw[regs.SrcDMAConfig](0x8880), regs.FromRaw[regs.DstDMAConfig](0xc0)
+	last.ReadMeanings()
 	o.Resolve(last)
 	if diff := cmp.Diff(last.Operands(), &o); diff != "" {
 		t.Errorf("resolved into what another task left (-want +got):\n%s", diff)

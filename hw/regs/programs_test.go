@@ -166,6 +166,31 @@ func TestProgramsWithoutFirstSize(t *testing.T) {
 	}
 }
 
+// What a snapshot reads from the registers, the header of the descriptor says in words of its own.
+func TestMeaningsOfPrograms(t *testing.T) {
+	loads, engines := 0, 0
+	for _, p := range programs(t) {
+		for _, task := range tasksOf(t, p) {
+			g := &task.Groups
+			if on := g.Source1On() || g.Source2On(); on != task.Header.Control.SrcLoc() {
+				t.Errorf("%s: task %d: loads a source: %t, SrcLoc %t", p.name, task.Index, on, !on)
+			}
+			if ene := task.Header.Bases.ENE() != 0; g.Planar() == ene {
+				t.Errorf("%s: task %d: planar with engines", p.name, task.Index)
+			}
+			if g.Source1On() {
+				loads++
+			}
+			if !g.Planar() {
+				engines++
+			}
+		}
+	}
+	if loads < 80 || engines < 80 {
+		t.Errorf("%d tasks load source 1, %d run on the MAC engines", loads, engines)
+	}
+}
+
 // Words the documents call constant, and header flags that follow from the chain.
 func TestProgramInvariants(t *testing.T) {
 	for _, p := range programs(t) {

@@ -80,12 +80,6 @@ func (s *Surface) Span() uint64 {
 	return uint64(high - low)
 }
 
-// Source1On reports whether the task reads source 1 from device memory.
-func (g *Groups) Source1On() bool { return g.TileDMASrc.Src1DMAConfig.DepMode() != 0 }
-
-// Source2On reports whether the task reads source 2 from device memory.
-func (g *Groups) Source2On() bool { return g.TileDMASrc.Src2DMAConfig.DepMode() != 0 }
-
 // DestinationOn reports whether the task writes its result to device memory.
 func (g *Groups) DestinationOn() bool { return g.TileDMADst.DstDMAConfig.En() }
 
@@ -98,9 +92,6 @@ func (g *Groups) KernelOn() bool {
 	}
 	return false
 }
-
-// Planar reports whether the task runs only on the planar engine and not on the MAC engines.
-func (g *Groups) Planar() bool { return g.Common.TaskInfo.TaskNID() == 0 }
 
 // GroupCount returns the number of groups or batch elements of the task, which is at least 1.
 func (g *Groups) GroupCount() int { return max(1, int(g.Common.GroupConvCfg.NumGroups())) }

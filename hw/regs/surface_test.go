@@ -58,6 +58,7 @@ func TestResolve(t *testing.T) {
 	bars := regs.BARs{1: 0x4000, 4: 0x3000_0000, 5: 1<<42 - 0x40}
 	var on regs.Groups
 	on.TileDMASrc.Src1DMAConfig = on.TileDMASrc.Src1DMAConfig.WithDepMode(1)
+	on.ReadMeanings()
 	on.TileDMASrc.Src1Base = on.TileDMASrc.Src1Base.WithBytes(0x80)
 	for _, tc := range []struct {
 		name  string

@@ -100,7 +100,7 @@ func (l *layer) registers() *regs.Groups {
 	c.GroupConvCfg = c.GroupConvCfg.WithNumGroups(uint32(l.groups)).WithUnicastEn(l.unicast).WithUnicastCin(1)
 	c.TileCfg = c.TileCfg.WithTileHeight(uint32(l.tileRows))
 	c.Cfg = c.Cfg.WithActiveNE(uint32(bits.Len(uint(min(16, l.cout) - 1))))
-	c.TaskInfo = c.TaskInfo.WithTaskNID(1)
+	g.OnEngines = true
 	k := g.NE.KernelCfg.WithKernelFmt(regs.FormatFP16)
 	switch l.packing {
 	case ZeroSkipping, Masked:

@@ -50,7 +50,7 @@ func countSkippedSteps(g *regs.Groups) (steps, zeros int) {
 	taps := l.inputs * int(g.Common.ConvCfg.Kh()) * int(g.Common.ConvCfg.Kw())
 	groups := g.GroupCount()
 	table := 0 // bytes before the weights of every lane
-	if g.NE.MACCfg.NonlinearMode() == regs.ActivationTable {
+	if g.TableInLanes() {
 		table = mac.TableBytes
 	}
 	a, z := first.countSteps(&g.KernelDMASrc, 0, firsts, table, groups, taps)

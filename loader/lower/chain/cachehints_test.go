@@ -220,6 +220,9 @@ func TestReuseByLines(t *testing.T) {
 			if got, want := dmaConfigs(&p.steps[i]), expectConfigs(i, to, from, kernels); got != want {
 				t.Fatalf("chain %d, task %d of %d: %#x, want %#x", n, i, len(tasks), got, want)
 			}
+			if got, want := p.steps[i].g.Meanings, meaningsOf(&p.steps[i]); got != want {
+				t.Fatalf("chain %d, task %d of %d: %+v, its words say %+v", n, i, len(tasks), got, want)
+			}
 		}
 	}
 }
@@ -352,6 +355,13 @@ func clearReuse(t *step) {
 	d.Src1DMAConfig = d.Src1DMAConfig.WithFromPrevious(false)
 	w := &t.g.TileDMADst.DstDMAConfig
 	*w = w.WithScratchHint(0).WithOverKind(0).WithOverDistance(0)
+}
+
+// meaningsOf returns the meanings of a task's words, which must be those that the task was made with.
+func meaningsOf(t *step) regs.Meanings {
+	g := t.g
+	g.ReadMeanings()
+	return g.Meanings
 }
 
 // dmaConfigs returns the DMA configurations of a task.

@@ -27,6 +27,7 @@ func PlanarPass(form regs.PlanarForm, m, k int, read, write bool) *regs.Groups {
 func TablePass(m, k int, read, write bool) *regs.Groups {
 	g := PlanarPass(0, m, k, read, write)
 	g.Common.TaskInfo = g.Common.TaskInfo.WithTaskNID(1)
+	g.ReadMeanings()
 	g.Common.Cfg = g.Common.Cfg.WithActiveNE(4)
 	g.Common.GroupConvCfg = g.Common.GroupConvCfg.WithUnicastEn(true).WithUnicastCin(1)
 	g.NE.MACCfg = g.NE.MACCfg.WithOpMode(regs.PassThrough).WithNonlinearMode(regs.ActivationTable)
@@ -45,6 +46,7 @@ func CachedProduct(heads, k, n int) (interleave, multiply *regs.Groups) {
 	enableDMA(interleave, true, true)
 	setFoldedShape(multiply, regs.Shape{Groups: 1, Channels: heads, Height: 1, Width: k})
 	multiply.Common.TaskInfo = multiply.Common.TaskInfo.WithTaskNID(1)
+	multiply.ReadMeanings()
 	multiply.NE.MACCfg = multiply.NE.MACCfg.WithOpMode(regs.MultiplyAccumulate)
 	lane := uint32((2*in.Elements()/Engines + 63) &^ 63)
 	d := &multiply.KernelDMASrc
@@ -86,4 +88,5 @@ func enableDMA(g *regs.Groups, read, write bool) {
 		g.TileDMASrc.Src1DMAConfig = g.TileDMASrc.Src1DMAConfig.WithEn(true).WithDepMode(3)
 	}
 	g.TileDMADst.DstDMAConfig = g.TileDMADst.DstDMAConfig.WithEn(write)
+	g.ReadMeanings()
 }

@@ -23,6 +23,7 @@ func (t *Task) ReplaceSource1(layout place.Layout, tile *Tile) {
 	blank := blankRegisters().TileDMASrc
 	d := &t.g.TileDMASrc
 	d.Src1DMAConfig, d.Src1Fmt = blank.Src1DMAConfig, blank.Src1Fmt
+	t.g.ReadMeanings()
 	d.Src1Base, d.Src1RowStride, d.Src1PlaneStride = blank.Src1Base, blank.Src1RowStride, blank.Src1PlaneStride
 	d.Src1DepthStride, d.Src1GroupStride = blank.Src1DepthStride, blank.Src1GroupStride
 	t.h.Bases = t.h.Bases.WithRBase0(0).WithRBE0(false)
@@ -40,6 +41,7 @@ func (t *Task) ReplaceSource2(layout place.Layout, tile *Tile) {
 	blank := blankRegisters().TileDMASrc
 	d := &t.g.TileDMASrc
 	d.Src2DMAConfig, d.Src2Fmt = blank.Src2DMAConfig, blank.Src2Fmt
+	t.g.ReadMeanings()
 	d.Src2Base, d.Src2RowStride, d.Src2PlaneStride = blank.Src2Base, blank.Src2RowStride, blank.Src2PlaneStride
 	d.Src2DepthStride, d.Src2GroupStride = blank.Src2DepthStride, blank.Src2GroupStride
 	t.h.Bases = t.h.Bases.WithRBase1(0).WithRBE1(false)

@@ -145,6 +145,7 @@ func newEngineTask(op regs.MACOp, in, out regs.Shape) *Task {
 	t.setShape(in, out)
 	c, n := &t.g.Common, &t.g.NE
 	c.TaskInfo = c.TaskInfo.WithTaskNID(1)
+	t.g.ReadMeanings()
 	n.KernelCfg = n.KernelCfg.WithKernelFmt(regs.FormatFP16)
 	n.MACCfg = n.MACCfg.WithBinaryPoint(14).WithOpMode(op)
 	n.PostScale = n.PostScale.WithPostScale(HalfOne)
@@ -215,6 +216,7 @@ func (t *Task) LoadSource1(m place.Memory, layout place.Layout, keep bool) *Tile
 	d := &t.g.TileDMASrc
 	t.setDMAWord(&d.Src1Base, m.Base)
 	d.Src1DMAConfig = d.Src1DMAConfig.WithEn(true).WithCHNoReuse(3).WithDepMode(3)
+	t.g.ReadMeanings()
 	t.h.Bases = t.h.Bases.WithRBase0(m.Bar).WithRBE0(true)
 	t.h.Control = t.h.Control.WithSrcLoc(true)
 	l := &t.g.L2
@@ -253,6 +255,7 @@ func (t *Task) LoadSource2(m place.Memory, layout place.Layout) {
 	t.setDMAWord(&d.Src2DepthStride, m.Depth)
 	t.setDMAWord(&d.Src2GroupStride, m.Group)
 	d.Src2DMAConfig = d.Src2DMAConfig.WithCHNoReuse(3).WithDepMode(3)
+	t.g.ReadMeanings()
 	d.Src2Fmt = d.Src2Fmt.WithTruncate(3).WithMemFmt(2)
 	t.h.Bases = t.h.Bases.WithRBase1(m.Bar).WithRBE1(true)
 	t.h.Control = t.h.Control.WithSrcLoc(true) // set if any source is in memory (seen in 346 of 346 tasks)
