@@ -185,3 +185,41 @@ func TestPositionUses(t *testing.T) {
 		}
 	}
 }
+
+// Fields behind meanings, which the reader of a stream fills (regs.Meanings): a unit that asks for
+// one of them depends on the generation whose words have it.
+var behindMeanings = []string{"DepMode", "TaskNID"}
+
+func TestUnitsAskForMeanings(t *testing.T) {
+	for _, s := range sources(t) {
+		if dir := s.dir(); dir != "hw" && !strings.HasPrefix(dir, "hw/") || dir == "hw/regs" || strings.HasPrefix(dir, "hw/regs/") {
+			continue
+		}
+		for _, at := range callsOf(s.file, behindMeanings) {
+			t.Errorf("%s:%d asks for a field that only the M1 has; want a meaning, such as Source1On or Planar", s.path, s.line(at))
+		}
+	}
+	const text = `package p
+func f(g *regs.Groups) bool { return g.TileDMASrc.Src1DMAConfig.DepMode() != 0 || g.Common.TaskInfo.TaskNID() == 0 || g.Planar() }
+`
+	f, err := parser.ParseFile(token.NewFileSet(), "p.go", text, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(callsOf(f, behindMeanings)); n != 2 {
+		t.Errorf("%d calls found in %s, want 2", n, text)
+	}
+}
+
+// callsOf returns the calls of methods with the given names in a file.
+func callsOf(f *ast.File, methods []string) (at []token.Pos) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		if c, ok := n.(*ast.CallExpr); ok {
+			if s, ok := c.Fun.(*ast.SelectorExpr); ok && slices.Contains(methods, s.Sel.Name) {
+				at = append(at, n.Pos())
+			}
+		}
+		return true
+	})
+	return at
+}
