@@ -166,7 +166,7 @@ func ExampleResult_Timeline() {
 	}
 	// Output:
 	// host
-	// descriptor 0: pass
+	// descriptor 0: transpose
 	// descriptor 1: matmul
 }
 

@@ -45,7 +45,7 @@ func ExampleDevice() {
 	// Output:
 	// 2 descriptors, 0 faults
 	// causes sum to the cycles: true
-	// pass 1024 bytes
+	// copy 1024 bytes
 }
 
 // Each constant of a chip has its evidence.

@@ -78,19 +78,19 @@ func (r *Report) Interval() (low, high clock.Nanoseconds) {
 
 // findSpread returns the range of the ratio of measured to predicted time for work like that of d.
 // There is one range for convolutions with a window, one for 1x1 convolutions, one for matmuls with
-// the passes and copies that prepare their operands, and one for other passes over a tensor.
+// the tasks that move their operands into place, and one for other passes over a tensor.
 // Unmeasured work has a wider range.
 func findSpread(d *DescriptorReport) spread {
 	if !d.Measured() {
 		return spread{unmeasuredLow, unmeasuredHigh, unmeasuredRows}
 	}
-	switch d.Op {
-	case Conv:
+	switch {
+	case d.Op == Conv:
 		if d.Shape.Kh*d.Shape.Kw > 1 {
 			return spread{windowLow, windowHigh, windowRows}
 		}
 		return spread{pointLow, pointHigh, pointRows}
-	case MatMul, Pass, Copy:
+	case d.Op == MatMul, d.Op.moves():
 		return spread{productLow, productHigh, productRows}
 	}
 	return spread{passLow, passHigh, passRows}
@@ -107,18 +107,18 @@ const (
 	PointWork               // 1x1 convolution
 	GroupedWork             // convolution of several groups, depthwise ones included
 	ProductWork             // matmul
-	PassWork
+	PassWork                // data moved by the MAC engines
 	ActivationWork
 	ElementwiseWork
 	PoolWork
 	ReduceWork
-	CopyWork
+	CopyWork             // data moved by the planar engine
 	WorkKinds int = iota // number of kinds
 )
 
 var workNames = [...]string{
 	"convolution with a window", "1x1 convolution", "grouped convolution", "matmul",
-	"pass", "activation", "elementwise", "pool", "reduction", "copy",
+	"copy by the array", "activation", "elementwise", "pool", "reduction", "copy by the planar engine",
 }
 
 // String returns the name of the class as reports spell it, such as "1x1 convolution". It panics if
@@ -142,30 +142,31 @@ func (d *DescriptorReport) Work() Work {
 		return PointWork
 	case MatMul:
 		return ProductWork
-	case Pass:
-		return PassWork
 	case Activation:
 		return ActivationWork
 	case Elementwise:
 		return ElementwiseWork
 	case Pool:
 		return PoolWork
-	case Reduce:
+	case Reduce, Product:
 		return ReduceWork
 	}
-	return CopyWork
+	if d.Planar {
+		return CopyWork
+	}
+	return PassWork
 }
 
-// Measured reports whether any measurement covers the descriptor's class of work. A pass or copy
-// that prepares an operand of a matmul counts as measured together with the matmul.
+// Measured reports whether any measurement covers the descriptor's class of work. A descriptor that
+// only moves data to prepare an operand of a matmul counts as measured together with the matmul.
 func (d *DescriptorReport) Measured() bool {
 	return d.Work().Rows() > 0 || d.Prepares && ProductWork.Rows() > 0
 }
 
 // isPreparedBy reports whether d is a matmul with an operand that the previous descriptor prepares,
-// which means that the previous descriptor is a pass or a copy and d reads its result. The states
-// of the pipeline after previous and after d are earlier and after.
+// which means that the previous descriptor only moves data and d reads its result. The states of the
+// pipeline after previous and after d are earlier and after.
 func (d *DescriptorReport) isPreparedBy(previous *DescriptorReport, earlier, after *pipeline) bool {
-	return d.Op == MatMul && (previous.Op == Pass || previous.Op == Copy) && earlier.running &&
+	return d.Op == MatMul && previous.Op.moves() && earlier.running &&
 		(after.dram.readsFrom(earlier.dram.result) || after.l2.readsFrom(earlier.l2.result))
 }

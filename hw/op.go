@@ -13,15 +13,26 @@ type Op uint8
 const (
 	Conv Op = iota
 	MatMul
-	Pass
+	Product // of neighbouring channels
 	Activation
 	Elementwise
 	Pool
 	Reduce
+
+	// The kinds that compute nothing.
 	Copy
+	Transpose  // stores channels, rows or columns in another order
+	Interleave // stores the elements of several channels in turn, as weights need them
+	Regroup    // stores groups in another order, such as inside the channels
 )
 
-var opNames = [...]string{"conv", "matmul", "pass", "activation", "elementwise", "pool", "reduce", "copy"}
+var opNames = [...]string{
+	"conv", "matmul", "product", "activation", "elementwise", "pool", "reduce",
+	"copy", "transpose", "interleave", "regroup",
+}
+
+// moves reports whether a task of kind o only moves its source.
+func (o Op) moves() bool { return o >= Copy }
 
 // String returns the name of the operation as reports spell it, such as "conv".
 func (o Op) String() string {
@@ -31,11 +42,11 @@ func (o Op) String() string {
 	return fmt.Sprintf("Op(%d)", uint8(o))
 }
 
-// Classify returns the kind of operation that a task with header h and registers g performs. A
-// multiply-accumulate is a matmul if its result is transposed or its weights come from a tensor,
-// and a convolution otherwise. A planar task with one source is a copy if it neither adds nor
+// Classify returns the kind of operation that a task with header h, registers g and operands o
+// performs. A multiply-accumulate is a matmul if its result is transposed or its weights come from a
+// tensor, and a convolution otherwise. A planar task with one source moves it if it neither adds nor
 // scales.
-func Classify(h *regs.Header, g *regs.Groups) Op {
+func Classify(h *regs.Header, g *regs.Groups, o *regs.Operands) Op {
 	if g.Planar() {
 		switch g.Common.Cfg.PlanarForm() {
 		case regs.FormReduction, regs.FormTwoReduced:
@@ -45,7 +56,7 @@ func Classify(h *regs.Header, g *regs.Groups) Op {
 				return Pool
 			}
 			if isNeutral(&g.PE) {
-				return Copy
+				return classifyMove(g, o)
 			}
 		}
 		return Elementwise
@@ -64,10 +75,62 @@ func Classify(h *regs.Header, g *regs.Groups) Op {
 		}
 		return Activation
 	}
-	if g.NE.MACCfg.NonlinearMode() != regs.NoActivation {
+	switch {
+	case g.NE.MACCfg.NonlinearMode() != regs.NoActivation:
 		return Activation
+	case g.NE.MACCfg.OpMode() == regs.ChannelProduct:
+		return Product
 	}
-	return Pass
+	return classifyMove(g, o)
+}
+
+// classifyMove returns how a task that computes nothing stores its source.
+func classifyMove(g *regs.Groups, o *regs.Operands) Op {
+	s, r := &o.Source1, &o.Result
+	switch {
+	case g.ResultTransposed() != s.Tile.Transposed:
+		return Transpose
+	case r.DRAM && r.Interleave > max(1, s.Interleave):
+		return Interleave
+	case s.DRAM == r.DRAM: // between memory and the L2 the order always differs
+		return classifyReorder(s, r)
+	}
+	return Copy
+}
+
+// classifyReorder returns what a task does whose source s and result r are both in memory or both in
+// the L2. It moves axes if two of them, both of more than one element, follow each other in another
+// order in the result. An axis that repeats has no place of its own.
+func classifyReorder(s, r *regs.Operand) Op {
+	from, to := strides(s), strides(r)
+	op := Copy
+	extents := [...]int{r.Groups, r.Planes(), r.Channels, r.Height}
+	for i, n := range extents {
+		for j, m := range extents[:i] {
+			switch {
+			case n <= 1 || m <= 1 || from[i] == 0 || from[j] == 0 || (from[i] < from[j]) == (to[i] < to[j]):
+			case j == 0:
+				return Regroup
+			default:
+				op = Transpose
+			}
+		}
+	}
+	return op
+}
+
+// strides returns the distances between the groups, planes, channels and rows of an operand, in
+// bytes and without their signs.
+func strides(o *regs.Operand) [4]int64 {
+	t := &o.Tile
+	list := [4]int64{int64(t.Group), int64(t.Depth), int64(t.Channel), int64(t.Row)}
+	if o.DRAM {
+		list = [4]int64{o.Group, o.DepthStride, o.Plane, o.Row}
+	}
+	for i, n := range list {
+		list[i] = max(n, -n)
+	}
+	return list
 }
 
 // isNeutral reports whether a planar task with one source and the registers p leaves it as it is.

@@ -26,7 +26,8 @@ type DescriptorReport struct {
 	Offset uint32
 	Op     Op
 	Shape  Shape
-	// Prepares is true for a pass or a copy whose result is an operand of the matmul that follows.
+	// Prepares is true for one that only moves data, if its result is an operand of the matmul that
+	// follows.
 	Prepares bool
 	// Depthwise is true for a convolution in which each source channel makes one result channel.
 	// Its Shape has one group.

@@ -89,6 +89,18 @@ func TestClassify(t *testing.T) {
 	scratch.Header.KernelBases = scratch.Header.KernelBases.WithKBE0(true).WithKBase0(regs.BARScratch)
 	relu := newPass(s)
 	relu.Groups.NE.MACCfg = relu.Groups.NE.MACCfg.WithNonlinearMode(regs.ReLU)
+	turned, woven, reordered, broadcast := newPass(s), newPass(s), newPass(s), newPass(s)
+	turned.Groups.Common.Cfg = turned.Groups.Common.Cfg.WithTranspose(true)
+	woven.Groups.TileDMADst.DstFmt = woven.Groups.TileDMADst.DstFmt.WithInterleave(4)
+	d := &reordered.Groups.TileDMADst
+	d.DstRowStride, d.DstPlaneStride = d.DstPlaneStride.WithBytes(256), d.DstRowStride.WithBytes(64)
+	regrouped := newPass(s) // the second group follows the first channel
+	regrouped.Groups.Common.GroupConvCfg = regrouped.Groups.Common.GroupConvCfg.WithNumGroups(2)
+	regrouped.Groups.TileDMASrc.Src1GroupStride = regrouped.Groups.TileDMASrc.Src1GroupStride.WithBytes(512)
+	r := &regrouped.Groups.TileDMADst
+	r.DstGroupStride, r.DstPlaneStride = r.DstGroupStride.WithBytes(128), r.DstPlaneStride.WithBytes(256)
+	b := &broadcast.Groups.TileDMASrc // one row for all channels
+	b.Src1PlaneStride = b.Src1PlaneStride.WithBytes(0)
 	unicast := newEngineTask(regs.MantissaTable, s, s)
 	unicast.Groups.Common.GroupConvCfg = unicast.Groups.Common.GroupConvCfg.WithUnicastEn(true)
 	add := newPlanar(regs.FormConstant, regs.PlanarAdd, s, s)
@@ -98,14 +110,14 @@ func TestClassify(t *testing.T) {
 		want string
 	}{
 		{newConv(s, s), "conv"}, {transposed, "matmul"}, {scratch, "matmul"},
-		{newPass(s), "pass"}, {relu, "activation"}, {unicast, "activation"},
+		{newPass(s), "copy"}, {turned, "transpose"}, {woven, "interleave"}, {reordered, "transpose"}, {regrouped, "regroup"}, {broadcast, "copy"}, {newEngineTask(regs.ChannelProduct, s, s), "product"}, {relu, "activation"}, {unicast, "activation"},
 		{newEngineTask(regs.MantissaTable, s, s), "reduce"}, {newEngineTask(regs.ChannelMaximum, s, s), "reduce"},
 		{newPlanar(regs.FormReduction, regs.PlanarAdd, s, s), "reduce"},
 		{newPlanar(regs.FormTwoReduced, regs.PlanarAdd, s, s), "reduce"},
 		{newPlanar(regs.FormTwoSources, regs.PlanarAdd, s, s), "elementwise"},
 		{newPlanar(regs.FormConstant, regs.PlanarAdd, s, s), "copy"}, {add, "elementwise"},
 	} {
-		if got := Classify(&tc.task.Header, &tc.task.Groups).String(); got != tc.want {
+		if got := Classify(&tc.task.Header, &tc.task.Groups, tc.task.Groups.Operands()).String(); got != tc.want {
 			t.Errorf("%s, want %s", got, tc.want)
 		}
 	}

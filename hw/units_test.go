@@ -232,7 +232,7 @@ func TestPlanarCounters(t *testing.T) {
 	if c[L2PEInputStall] != 3 || c[L2PEOutputStall] != 12 {
 		t.Errorf("%d and %d cycles", c[L2PEInputStall], c[L2PEOutputStall])
 	}
-	if got := Op(8).String(); got != "Op(8)" {
+	if got := Op(99).String(); got != "Op(99)" {
 		t.Errorf("%q", got)
 	}
 }

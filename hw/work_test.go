@@ -19,12 +19,15 @@ func TestUnmeasuredIsWider(t *testing.T) {
 		{DescriptorReport{Op: Conv, Shape: Shape{Kw: 3, Kh: 3, Groups: 8}}, GroupedWork},
 		{DescriptorReport{Op: Conv, Shape: Shape{Kw: 3, Kh: 3, Groups: 1}, Depthwise: true}, GroupedWork},
 		{DescriptorReport{Op: MatMul}, ProductWork},
-		{DescriptorReport{Op: Pass}, PassWork},
+		{DescriptorReport{Op: Copy}, PassWork},
+		{DescriptorReport{Op: Transpose}, PassWork},
+		{DescriptorReport{Op: Product}, ReduceWork},
 		{DescriptorReport{Op: Activation}, ActivationWork},
 		{DescriptorReport{Op: Elementwise}, ElementwiseWork},
 		{DescriptorReport{Op: Pool}, PoolWork},
 		{DescriptorReport{Op: Reduce}, ReduceWork},
-		{DescriptorReport{Op: Copy}, CopyWork},
+		{DescriptorReport{Op: Copy, Planar: true}, CopyWork},
+		{DescriptorReport{Op: Regroup, Planar: true}, CopyWork},
 	} {
 		d := &tc.d
 		d.Time = 1000
@@ -66,9 +69,9 @@ func TestUnmeasuredIsWider(t *testing.T) {
 	}
 }
 
-// A pass or a copy that prepares a matmul is part of what was measured; by itself it is not.
+// A task that moves an operand of a matmul into place is part of what was measured; by itself it is not.
 func TestPreparedIsMeasured(t *testing.T) {
-	for _, op := range []Op{Pass, Copy} {
+	for _, op := range []Op{Copy, Transpose, Interleave, Regroup} {
 		alone, prepares := DescriptorReport{Op: op, Time: 1000}, DescriptorReport{Op: op, Time: 1000, Prepares: true}
 		matmul := DescriptorReport{Op: MatMul, Time: 1000}
 		if alone.Measured() || !prepares.Measured() {

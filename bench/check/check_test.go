@@ -262,6 +262,25 @@ func TestDiffAligns(t *testing.T) {
 	}
 }
 
+// What older baselines call a pass is paired with a task that moves data, and with no convolution.
+func TestDiffAlignsPasses(t *testing.T) {
+	a := check.Entry{Descriptors: []check.Descriptor{{Op: "pass", Registers: "Common.Cin=0x1"}, {Op: "conv", Registers: "Common.Cin=0x2"}}}
+	b := check.Entry{Descriptors: []check.Descriptor{
+		{Op: "conv", Registers: "Common.Cin=0x8"}, {Op: "transpose", Registers: "Common.Cin=0x3"}, {Op: "conv", Registers: "Common.Cin=0x2"},
+	}}
+	var got []string
+	for _, d := range check.Diff(&a, &b) {
+		if d.A == nil {
+			got = append(got, "+ "+d.B.Op)
+			continue
+		}
+		got = append(got, d.A.Op+" "+d.B.Op)
+	}
+	if want := []string{"+ conv", "pass transpose", "conv conv"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // An array of registers takes one line.
 func TestRegisterChangesJoinArrays(t *testing.T) {
 	var a, b []string

@@ -39,7 +39,7 @@ func ExampleNewRun() {
 		fmt.Println(d.Index, d.Op, d.Bound)
 	}
 	// Output:
-	// 0 pass input_stall
+	// 0 transpose input_stall
 	// 1 matmul kernel_stall
 }
 

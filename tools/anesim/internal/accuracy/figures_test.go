@@ -296,7 +296,7 @@ func (f *figures) covered() figure {
 	}
 	b := &f.bands[slices.IndexFunc(f.bands, func(b bench.EngineBand) bool { return b.Kind == bench.Unmeasured })]
 	return figure{"docs/accuracy.md", "Measured rows cover", wrap(fmt.Sprintf(
-		"Measured rows cover %d of %d kinds of the engine's work: %s. The time of such a row is mostly the engine's, and the engine spends most of it on that work. A pass or copy that prepares a matmul counts as part of it. No row covers the rest: %s. Such work has an interval of %+.0f to %+.0f%%, and reports, JSON and advice say so. The interval is computed from fits without the row's kind (windows, 1x1, matmuls, passes). It would still hold %s operations of measured rows if there were one more, outside it, and holds %d of %d rows.",
+		"Measured rows cover %d of %d kinds of the engine's work: %s. The time of such a row is mostly the engine's, and the engine spends most of it on that work. A task that copies an operand of a matmul into place counts as part of it. No row covers the rest: %s. Such work has an interval of %+.0f to %+.0f%%, and reports, JSON and advice say so. The interval is computed from fits without the row's kind (windows, 1x1, matmuls, passes). It would still hold %s operations of measured rows if there were one more, outside it, and holds %d of %d rows.",
 		len(covered), len(f.works), strings.Join(covered, ", "), strings.Join(not, ", "), 100*(b.Low-1), 100*(b.High-1), hw.IntervalWords, b.Holds.Holds, b.Holds.N), "")}
 }
 

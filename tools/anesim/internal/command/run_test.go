@@ -136,7 +136,7 @@ func TestRunCSV(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(rows) != 3 || rows[1][2] != "pass" {
+	if len(rows) != 3 || rows[1][2] != "copy" {
 		t.Errorf("rows %v", rows)
 	}
 }

@@ -81,7 +81,7 @@ func TestSweepRows(t *testing.T) {
 func TestDescriptorTable(t *testing.T) {
 	d := report.Descriptor{Index: 3, Op: "conv", Bound: "overhead", Engines: 16, TimeNs: 2500, TimeLowNs: 2000, TimeHighNs: 3000}
 	d.Cycles.Total = 30
-	g := report.Group{Op: "pass", Descriptors: 7, TimeNs: 1000}
+	g := report.Group{Op: "copy", Descriptors: 7, TimeNs: 1000}
 	g.Cycles.Total, g.Cycles.Compute = 70, 70
 	x := newDescriptorTable([]report.Descriptor{d}, &report.Rest{Groups: []report.Group{g}}, 100)
 	var titles []string
