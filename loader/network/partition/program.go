@@ -191,6 +191,9 @@ func (c *cutter) buildProgram(begin, end int) (*Program, error) {
 			net.Outputs = append(net.Outputs, l.Output)
 		}
 	}
+	if c.n.Release() == layer.Release2026 {
+		c.sortByResults(net.Outputs)
+	}
 	if len(net.Outputs) == 0 { // compute the last layer even if nothing reads it
 		net.Outputs = []string{c.n.Layers[end-1].Output}
 	}
@@ -207,6 +210,17 @@ func (c *cutter) buildProgram(begin, end int) (*Program, error) {
 		return nil, err
 	}
 	return &Program{Program: p, First: begin, Runs: j.Nodes, L2: j.L2, Spilled: j.Spilled, Into: j.Into}, nil
+}
+
+// sortByResults sorts outputs in the order in which the network lists its results; others follow in their
+// order. The compiler of 2026 numbers three results in another order than that of their layers (1 of 1
+// programs with several), which a list can have.
+func (c *cutter) sortByResults(outputs []string) {
+	place := map[string]int{}
+	for i := range c.n.Results {
+		place[c.n.Results[i].Tensor] = i - len(c.n.Results)
+	}
+	slices.SortStableFunc(outputs, func(a, b string) int { return cmp.Compare(place[a], place[b]) })
 }
 
 // newInputTensor returns a tensor that a program reads from outside. s is the shape in which its
