@@ -35,7 +35,7 @@ func (n *pixelNet) add(format string, v ...any) string {
 // sum, or single layers between those.
 func (n *pixelNet) addPart() {
 	x := n.last
-	switch n.r.IntN(6) {
+	switch n.r.IntN(7) {
 	case 0:
 		mean := n.add("op: reduce, kind: mean, axis: c, from: %s", x)
 		d := n.add("op: sub, from: [%s, %s]", x, mean)
@@ -75,11 +75,17 @@ func (n *pixelNet) addPart() {
 		n.add("op: pow, value: %v", []float64{0.5, -1, 0.25, -0.5}[n.r.IntN(4)])
 	case 4:
 		n.add("op: %s, from: %s", []string{"sigmoid", "relu", "tanh"}[n.r.IntN(3)], x)
-		n.add("op: sub, from: [%s, %s]", n.last, x)
+		n.add("op: add, from: [%s, %s]", n.last, x) // not a difference, which may cancel
 	case 5:
 		a := n.add("op: conv, cout: %d, k: 1, from: %s", n.c, x)
 		b := n.add("op: conv, cout: %d, k: 1, bias: true, from: %s", n.c, x)
 		n.add("op: %s, from: [%s, %s]", []string{"add", "mul", "max"}[n.r.IntN(3)], a, b)
+	case 6: // the softmax ends the chain, which has two results
+		a := n.add("op: conv, cout: %d, k: 1, from: %s", n.c, x)
+		b := n.add("op: conv, cout: %d, k: 1, from: %s", n.c, x)
+		n.add("op: softmax, axis: c, from: %s", a)
+		n.add("op: mul, value: 64") // no denormal products
+		n.add("op: mul, from: [%s, %s]", n.last, b)
 	}
 }
 

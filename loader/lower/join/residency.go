@@ -56,9 +56,6 @@ func (j *joiner) findResidentCandidates() []*resident {
 	}
 	for i := range j.steps {
 		s := &j.steps[i]
-		for _, out := range s.more {
-			list[out] = nil // only the first result of a step can stay
-		}
 		if s.part.Layer.Op.ElementBits() == 8 {
 			list[s.output] = nil
 			for _, in := range s.inputs {
@@ -93,12 +90,10 @@ func (j *joiner) collectAccesses(list []*resident, step, index int) {
 		}
 		bar, at := t.Bar(which), -1
 		if which == task.OperandResult {
-			if bar == s.part.outputBAR {
-				at = s.output
-			}
+			at = s.resultIn(bar)
 		} else {
-			if bar == s.part.outputBAR {
-				list[s.output] = nil
+			if own := s.resultIn(bar); own >= 0 {
+				list[own] = nil
 			}
 			for n := range s.inputs {
 				if uint32(s.part.inputs[n].BAR) == bar {
@@ -116,10 +111,21 @@ func (j *joiner) collectAccesses(list []*resident, step, index int) {
 				list[s.inputs[n]] = nil
 			}
 		}
-		if bar == s.part.outputBAR {
-			list[s.output] = nil
+		if own := s.resultIn(bar); own >= 0 {
+			list[own] = nil
 		}
 	}
+}
+
+// resultIn returns the result of the step that its part has in buffer bar, or -1.
+func (s *step) resultIn(bar uint32) int {
+	switch k := int(bar) - int(s.part.outputBAR); {
+	case k == 0:
+		return s.output
+	case k > 0 && k <= len(s.more):
+		return s.more[k-1]
+	}
+	return -1
 }
 
 // canKeepInput reports whether the first step that reads input r can leave it in L2 for later
