@@ -84,7 +84,7 @@ func (n *pixelNet) addPart() {
 		a := n.add("op: conv, cout: %d, k: 1, from: %s", n.c, x)
 		b := n.add("op: conv, cout: %d, k: 1, from: %s", n.c, x)
 		n.add("op: softmax, axis: c, from: %s", a)
-		n.add("op: mul, value: 64") // no denormal products
+		n.add("op: mul, value: 16") // few denormal products
 		n.add("op: mul, from: [%s, %s]", n.last, b)
 	}
 }
