@@ -204,3 +204,35 @@ func TestDescriptorsOfPixelChains(t *testing.T) {
 		}
 	}
 }
+
+// TestInputOfPixelChain checks that an input that a chain reads, and a layer behind it, is loaded once.
+func TestInputOfPixelChain(t *testing.T) {
+	const text = `
+release: 2026
+inputs: {x: {c: 64, w: 32}}
+layers:
+  - {name: m, op: reduce, kind: mean, axis: c}
+  - {name: d, op: sub, from: [x, m]}
+  - {name: s, op: softmax, axis: c}
+  - {name: y, op: add, from: [s, x]}
+`
+	p := programOf(t, readModel(t, "residual.yaml", []byte(text), anesim.OpenOptions{}))
+	bar := -1
+	for port := range p.Inputs() {
+		if port.Name == "x" {
+			bar = port.BAR
+		}
+	}
+	loads := 0
+	for d, err := range regs.Chain(p.Text, p.FirstWords) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b := d.Header.Bases; b.RBE0() && int(b.RBase0()) == bar || b.RBE1() && int(b.RBase1()) == bar {
+			loads++
+		}
+	}
+	if loads != 1 {
+		t.Errorf("%d descriptors load x from buffer %d; want 1", loads, bar)
+	}
+}

@@ -154,9 +154,10 @@ func (t *registers) IsResultTransposed() bool { return t.g.ResultTransposed() }
 
 // LoadsWholeSource reports whether the task loads its whole first source from memory in one piece
 // and no second source. It reports false if the task computes its result in several tiles or loads
-// rows in slices of columns.
-func (t *registers) LoadsWholeSource() bool {
-	return t.g.L2.SourceCfg.Type() == 2 && t.g.Common.TileCfg.TileHeight() == t.g.Common.OutDim.Hout() &&
+// rows in slices of columns. A source that stays in L2 counts in a pixel chain only.
+func (t *Task) LoadsWholeSource() bool {
+	kind := t.g.L2.SourceCfg.Type()
+	return (kind == 2 || kind == KeptTile && t.Pixels) && t.g.Common.TileCfg.TileHeight() == t.g.Common.OutDim.Hout() &&
 		int(t.g.L2.Src1ChannelStride.Bytes()) >= t.g.InShape().Width*layer.ElementBytes && !t.g.Source2On()
 }
 
