@@ -12,6 +12,8 @@ import (
 const (
 	StatisticsHeaderBytes = 0x28
 	StatisticsRecordBytes = 0x20
+	// StatisticsBytes is the size of the statistics of a call, with a record for each unit.
+	StatisticsBytes = StatisticsHeaderBytes + units*StatisticsRecordBytes
 
 	statisticsMagic = 0x0101
 )
@@ -41,6 +43,8 @@ const (
 	UnitL2
 	UnitPlanar
 	UnitDMA
+
+	units = iota // number of units
 )
 
 // Append appends the encoded statistics to dst, using at most size bytes, and returns the extended

@@ -232,6 +232,29 @@ func (r *reader) finishBody() error {
 	return r.fail
 }
 
+// Resources is the body of the answer to ResourceInfoGet, without Statistics. The layout is this
+// project's own, because the documents only name the command's purpose.
+type Resources struct {
+	Tiles, Queues uint32 // tiles that are enabled; task queues
+	Memory, Free  uint64 // bytes of device memory
+	Statistics    uint64 // bytes of the statistics of a call, the answer to StatsBufferSizeGet
+}
+
+// Append appends the encoded body to dst and returns the extended slice.
+func (r *Resources) Append(dst []byte) []byte {
+	le := binary.LittleEndian
+	dst = le.AppendUint32(le.AppendUint32(dst, r.Tiles), r.Queues)
+	return le.AppendUint64(le.AppendUint64(dst, r.Memory), r.Free)
+}
+
+// ReadResources decodes b, the body of the answer to ResourceInfoGet. It returns a *[FormatError] if
+// the body is malformed.
+func ReadResources(b []byte) (x Resources, err error) {
+	r := reader{b: b, all: len(b)}
+	x = Resources{Tiles: r.readUint32(), Queues: r.readUint32(), Memory: r.readUint64(), Free: r.readUint64()}
+	return x, r.finishBody()
+}
+
 // A Notice is the body of a notification, a message that the controller sends without being asked.
 // The layout is this project's own, because none is documented.
 type Notice struct {

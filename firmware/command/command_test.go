@@ -97,6 +97,9 @@ type engine struct {
 	refuse                          command.Status
 }
 
+func (e *engine) Resources() command.Resources {
+	return command.Resources{Tiles: 32, Queues: 8, Memory: 1 << 33, Free: 1 << 32, Statistics: 168}
+}
 func (e *engine) Boot() command.Status          { return command.OK }
 func (e *engine) Terminate(int32, int32)        {}
 func (e *engine) Quiesce() command.Status       { e.quiesced++; return e.refuse }
@@ -147,7 +150,7 @@ func bodies() map[command.ID][]byte {
 	m := map[command.ID][]byte{}
 	none := []command.ID{
 		command.Stop, command.Reset, command.Buildinfo, command.PowerDown, command.PlatformInfo, command.Boot, command.Ping,
-		command.PowerDeviceOn, command.PowerDeviceOff, command.ResourceInfoGet, command.Suspend, command.SecureModeStart,
+		command.PowerDeviceOn, command.PowerDeviceOff, command.ResourceInfoGet, command.StatsBufferSizeGet, command.Suspend, command.SecureModeStart,
 		command.SecureModeStop, command.ExclaveModeStart, command.ExclaveModeStop, command.QuiesceState,
 		command.SecureModeResumeTransition, command.UnloadProgram, command.TerminateProcess, command.UnloadAFPP,
 		command.ProcedureCallRecycleOutputBuffer, command.ProcedureCallInvalidateCacheRequest,
@@ -227,7 +230,7 @@ func TestEveryCommandAtItsSizeAndOneOff(t *testing.T) {
 			}
 		}
 	}
-	if len(sized) != 28+8+5 {
+	if len(sized) != 29+8+5 {
 		t.Errorf("%d commands have a size", len(sized))
 	}
 	t.Logf("bodies: %d none, %d ours, %d unknown", counted[command.BodyNone], counted[command.BodyOurs], counted[command.BodyUnknown])

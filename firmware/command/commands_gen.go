@@ -134,7 +134,7 @@ var table = [...]Info{
 	{"CH_PROPERTY_READ", Down, "property", BodyOurs},
 	{"TRACE_ENABLE", Down, "stats", BodyUnknown},
 	{"RESOURCE_INFO_GET", Down, "lifecycle", BodyNone},
-	{"STATS_BUFFER_SIZE_GET", Down, "stats", BodyUnknown},
+	{"STATS_BUFFER_SIZE_GET", Down, "stats", BodyNone},
 	{"SUSPEND", Down, "lifecycle", BodyNone},
 	{"DSID_SET", Down, "cache", BodyUnknown},
 	{"MCACHE_SIZE_GET", Down, "cache", BodyUnknown},

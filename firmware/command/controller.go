@@ -2,6 +2,7 @@ package command
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -63,10 +64,16 @@ type Engine interface {
 	// Pause stops the engine between two runs of descriptors if on is true, and resumes it
 	// otherwise.
 	Pause(on bool) Status
+	// Resources describes the engine.
+	Resources() Resources
 	// Secure enters secure mode if on is true, and leaves it otherwise. It first runs all
 	// queued calls and turns the power off and on.
 	Secure(on bool) Status
 }
+
+// Build is the string with which the controller answers Buildinfo. The documents give no real one; the
+// version is that of the driver's device registry.
+const Build = "anesim model of the H13 firmware, version 96.17"
 
 // MaxPrograms is the number of slots for programs, and MaxProcesses the number of processes
 // per program. Both values are assumed, because the documents give none.
@@ -177,7 +184,7 @@ func (r *Reply) refuseWithStatus(s Status, format string, args ...any) {
 // isExecutionCommand reports whether a command belongs on the execution channel.
 func isExecutionCommand(id ID) bool {
 	switch id {
-	case ProcedureCall, ProcedureCallWithCustomBars, ProcedureCallWithSignalEvents, ProcedureCallTriggerCacheRequest:
+	case ProcedureCall, ProcedureCallWithCustomBars, ProcedureCallWithSignalEvents, ProcedureCallTriggerCacheRequest, InferenceCall:
 		return true
 	}
 	return false
@@ -203,7 +210,16 @@ func (c *Controller) handleMessage(ch Channel, m *Message, r *Reply) {
 
 func (c *Controller) performCommand(m *Message, r *Reply) {
 	switch m.ID {
-	case Ping, Buildinfo, PlatformInfo, ResourceInfoGet:
+	case Ping, PlatformInfo:
+	case Buildinfo:
+		r.Body = []byte(Build)
+	case ResourceInfoGet:
+		x := c.engine.Resources()
+		r.Body = x.Append(nil)
+	case StatsBufferSizeGet:
+		r.Body = binary.LittleEndian.AppendUint64(nil, c.engine.Resources().Statistics)
+	case TimeprofileStart, TimeprofileStop, TimeprofileShow:
+		r.refuseWithStatus(Unsupported, "%v is not supported: the profiler is gated, and this is no internal build", m.ID)
 	case Boot:
 		c.boot(r)
 	case Reset, Stop, PowerDown:

@@ -1,6 +1,8 @@
 package command_test
 
 import (
+	"encoding/binary"
+	"strings"
 	"testing"
 
 	"anesim/firmware/command"
@@ -204,5 +206,36 @@ func TestEvents(t *testing.T) {
 	e.Reset()
 	if e.Reached(list) {
 		t.Error("after a reset")
+	}
+}
+
+// Commands whose purpose is documented answer it: the build string, the resources, the size of the
+// statistics. The profiler says that it is gated, and the high-level call belongs to the execution
+// channel.
+func TestQueries(t *testing.T) {
+	c, _ := rig(t)
+	if r := expect(t, c, command.Control, command.Buildinfo, nil, command.OK); string(r.Body) != command.Build {
+		t.Errorf("build %q", r.Body)
+	}
+	r := expect(t, c, command.Control, command.ResourceInfoGet, nil, command.OK)
+	if x, err := command.ReadResources(r.Body); err != nil || x != (command.Resources{Tiles: 32, Queues: 8, Memory: 1 << 33, Free: 1 << 32}) {
+		t.Errorf("%+v: %v", x, err)
+	}
+	if _, err := command.ReadResources(r.Body[1:]); err == nil {
+		t.Error("no error for resources without their first byte")
+	}
+	if r := expect(t, c, command.Control, command.StatsBufferSizeGet, nil, command.OK); binary.LittleEndian.Uint64(r.Body) != 168 {
+		t.Errorf("statistics %x", r.Body)
+	}
+	for _, id := range []command.ID{command.TimeprofileStart, command.TimeprofileStop, command.TimeprofileShow} {
+		if r := expect(t, c, command.Control, id, nil, command.Unsupported); !strings.Contains(r.Why, "the profiler is gated") {
+			t.Errorf("%v: %s", id, r.Why)
+		}
+	}
+	if r := expect(t, c, command.Control, command.InferenceCall, nil, command.Unsupported); !strings.Contains(r.Why, "must be sent on the execution channel") {
+		t.Error(r.Why)
+	}
+	if r := expect(t, c, command.Execution, command.InferenceCall, nil, command.Unsupported); !strings.Contains(r.Why, "its effect is undocumented") {
+		t.Error(r.Why)
 	}
 }

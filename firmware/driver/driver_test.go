@@ -25,13 +25,14 @@ func (m *machine) Load(_ int32, p command.Program) (uint32, command.Status, stri
 	m.loads++
 	return max(2, p.Procedures), command.OK, ""
 }
-func (m *machine) Boot() command.Status       { return command.OK }
-func (m *machine) Terminate(int32, int32)     {}
-func (m *machine) Quiesce() command.Status    { return command.OK }
-func (m *machine) Power(bool) command.Status  { return command.OK }
-func (m *machine) Pause(bool) command.Status  { return command.OK }
-func (m *machine) Secure(bool) command.Status { return command.OK }
-func (m *machine) Signal(e command.Event)     { m.events.Signal(e) }
+func (m *machine) Boot() command.Status             { return command.OK }
+func (m *machine) Terminate(int32, int32)           {}
+func (m *machine) Quiesce() command.Status          { return command.OK }
+func (m *machine) Power(bool) command.Status        { return command.OK }
+func (m *machine) Pause(bool) command.Status        { return command.OK }
+func (m *machine) Secure(bool) command.Status       { return command.OK }
+func (m *machine) Resources() (r command.Resources) { return r }
+func (m *machine) Signal(e command.Event)           { m.events.Signal(e) }
 
 func (m *machine) ReadRegister(a uint64) (uint32, bool) { return m.registers[a], a&3 == 0 }
 

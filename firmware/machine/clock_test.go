@@ -219,13 +219,13 @@ func TestPorts(t *testing.T) {
 		"call a ANE_ProgramSendRequest program=1 async=q async=r":    `duplicate key "async"`,
 		"call a ANE_ProgramSendRequest program=1 async":              `missing port`,
 		"call a ANE_ProgramSendRequest program=1 timeout=0s":         `invalid timeout "0s"`,
-		"call a ANE_GetVersion timeout=1ms":                          `"async" and "timeout" are for ANE_ProgramSendRequest`,
+		"call a ANE_GetVersion timeout=1ms":                          `ANE_GetVersion does not take the key "timeout"; it takes size`,
 		"expect completion p 2 Success":                              `no call with sequence 2 was sent with port "p"`,
 		"expect completion q 1 Success":                              `unknown port "q"; did you mean p?`,
 		"expect completion p 1 Success":                              `sequence 1 never completes`,
 		"expect completion p one Success":                            `invalid sequence "one"`,
 		"expect completion p 1":                                      `wrong number of operands (2)`,
-		"send control PING timeout=1ms":                              `"timeout" is for calls`,
+		"send control PING timeout=1ms":                              `PING does not take the key "timeout"; it takes priority, program, process, procedure, bytes`,
 	} {
 		if err := failure(t, start+step+"\n", n); !strings.Contains(err, want) {
 			t.Errorf("%s: %s; want %q", step, err, want)

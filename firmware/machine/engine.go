@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 
+	"anesim/firmware"
 	"anesim/firmware/command"
 	"anesim/firmware/engine"
 	"anesim/firmware/queue"
@@ -195,8 +197,8 @@ func (x *executor) Call(h command.Header, c command.Call) (s command.Status, why
 		return command.NotFound, ""
 	}
 	q := &request{executor: x, program: r, procedure: &r.procedures[h.Procedure], header: h, call: c}
-	if s := q.checkBindings(); s != command.OK {
-		return s, ""
+	if s, why := q.checkBindings(); s != command.OK {
+		return s, why
 	}
 	if err := q.procedure.loaded.CheckSettings(q.settings()); err != nil {
 		return command.Malformed, err.Error()
@@ -279,6 +281,15 @@ func (x *executor) passTime(at clock.Nanoseconds) {
 		x.waitIdle(at - x.queue.Now())
 	}
 	x.queue.Wait(at)
+}
+
+// Resources describes the engine and its memory.
+func (x *executor) Resources() command.Resources {
+	memory := x.session.Options().Memory
+	return command.Resources{
+		Tiles: uint32(bits.OnesCount32(x.session.Controller().TileEnables())), Queues: queue.Queues,
+		Memory: memory, Free: memory - min(x.session.Used(), memory), Statistics: firmware.StatisticsBytes,
+	}
 }
 
 // Boot starts the task queues. It does nothing if they were started before.

@@ -37,6 +37,7 @@ type Machine struct {
 	driver     *driver.Driver
 	broker     *broker.Broker
 	timeline   *timeline
+	why        string // reason of the controller's last refusal
 }
 
 // Addresses of images as seen by the host. They are this project's own, because none are
@@ -273,6 +274,9 @@ func (m *Machine) deliverMessages(ch command.Channel) command.Reply {
 			done.Why = r.Why // the explanation is the model's own and is not on the ring
 			reply = done
 		}
+	}
+	if reply.Status != command.OK {
+		m.why = reply.Why
 	}
 	m.takeNotifications()
 	return reply

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -43,25 +44,28 @@ type stoppedRun struct {
 	more bool
 }
 
-// checkBindings returns the status with which the call is refused, or OK if it can be accepted. It
-// checks that the call's buffers exist, that its ports can be bound, and that every buffer is large
-// enough for its port.
-func (q *request) checkBindings() command.Status {
+// checkBindings returns the status with which the call is refused and the reason, or OK if it can be
+// accepted. It checks that the call's buffers exist, that its ports can be bound, and that every
+// buffer is large enough for its port.
+func (q *request) checkBindings() (s command.Status, why string) {
 	p := q.procedure.loaded.Program()
 	for _, b := range q.call.Buffers {
 		size, ok := q.executor.buffers[b.Address]
-		if !ok || int64(b.Port) >= int64(len(p.Ports)) {
-			return command.NotFound
+		switch {
+		case !ok:
+			return command.NotFound, fmt.Sprintf("there is no buffer at %#x", b.Address)
+		case int64(b.Port) >= int64(len(p.Ports)):
+			return command.NotFound, fmt.Sprintf("the program has no port %d; its ports are 0 to %d", b.Port, len(p.Ports)-1)
 		}
 		port := &p.Ports[b.Port]
 		if port.BAR < 0 || p.BARs[port.BAR] != port.Address {
-			return command.Unsupported // the port has no buffer register
+			return command.Unsupported, fmt.Sprintf("port %d, %v %s, has no buffer register", b.Port, port.Direction, port.Name)
 		}
 		if size < port.Bytes {
-			return command.NoRoom
+			return command.NoRoom, fmt.Sprintf("port %d, %v %s, needs %d bytes, but the buffer at %#x has only %d", b.Port, port.Direction, port.Name, port.Bytes, b.Address, size)
 		}
 	}
-	return command.OK
+	return command.OK, ""
 }
 
 // resultStatus returns Failed if the finished call ended with an error or with a device fault, and

@@ -31,8 +31,11 @@ func (p *player) sendCommand(words []string, post bool) error {
 		}
 		id = command.ID(n)
 	}
-	kv, err := parsePairs(words[2:], "priority", "program", "process", "procedure", "model", "procedures", "bars", "bind", "wait", "signal", "shared", "order", "group", "inputs", "buffers", "sets", "bytes", "property", "value", "checksum", "timeout")
+	kv, err := parsePairs(words[2:], append(slices.Clone(headerKeys), bodyKeys...)...)
 	if err != nil {
+		return err
+	}
+	if err := checkTaken(kv, id.String(), append(slices.Clone(headerKeys), takenKeys(id, kv)...)); err != nil {
 		return err
 	}
 	n := map[string]int64{"priority": 5, "program": -1, "process": -1, "sets": 1, "bytes": -1, "checksum": int64(command.ChecksumValid)}
@@ -61,7 +64,7 @@ func (p *player) sendCommand(words []string, post bool) error {
 	}
 	if limit > 0 {
 		if ch != command.Execution || post {
-			return fmt.Errorf(`"timeout" is for calls that are sent on the execution channel`)
+			return fmt.Errorf(`"timeout" is for calls that "send" sends on the execution channel`)
 		}
 		return p.reportEnd(p.machine.SendWithin(&m, limit), m.Program, m.Process)
 	}
@@ -76,6 +79,66 @@ func (p *player) sendCommand(words []string, post bool) error {
 	r := p.machine.Send(ch, &m)
 	p.reportReply(&r, m.Program, m.Process)
 	return nil
+}
+
+// headerKeys are the keys that the step of every command takes, for the fields of its header, and
+// bodyKeys are those that some commands take.
+var (
+	headerKeys = []string{"priority", "program", "process", "procedure", "bytes"}
+	bodyKeys   = []string{"model", "procedures", "bars", "bind", "wait", "signal", "shared", "order", "group", "inputs", "buffers", "sets", "property", "value", "checksum", "timeout"}
+)
+
+// takenKeys returns the keys of a command that are not in headerKeys. With bytes, which gives a body of
+// zeros, there are none.
+func takenKeys(id command.ID, kv map[string]string) []string {
+	_, zeros := kv["bytes"]
+	switch {
+	case zeros:
+		return nil
+	case id == command.LoadProgram:
+		return []string{"model", "procedures", "bars"}
+	case id == command.CHPropertyWrite:
+		return []string{"property", "value"}
+	case id == command.CHPropertyRead:
+		return []string{"property"}
+	case id == command.DebugCommandDataCheck:
+		return []string{"checksum"}
+	case hasCallBody(id):
+		return []string{"bars", "bind", "wait", "signal", "shared", "order", "group", "inputs", "buffers", "sets", "timeout"}
+	}
+	return nil
+}
+
+// checkTaken returns an error if kv has a key that what, a command or a selector, does not take.
+func checkTaken(kv map[string]string, what string, taken []string) error {
+	for _, k := range sortedKeys(kv) {
+		if !slices.Contains(taken, k) {
+			return fmt.Errorf("%s does not take the key %q; it takes %s", what, k, strings.Join(taken, ", "))
+		}
+	}
+	return nil
+}
+
+// selectorKeys returns the keys that the step "call" takes for a selector.
+func selectorKeys(s *driver.Selector) []string {
+	taken := []string{"size"}
+	switch {
+	case s.Name == "ANE_DeviceOpen":
+		taken = append(taken, "usage")
+	case s.Name == "ANE_ProgramCreate":
+		taken = append(taken, "model", "procedures")
+	case s.Name == "ANE_ProgramSendRequest":
+		taken = append(taken, "program", "qos", "sequence", "surfaces", "bars", "bind", "wait", "signal", "shared", "async", "timeout")
+	case s.Name == "ANE_ProgramInputsReady":
+		taken = append(taken, "program", "surfaces")
+	case s.Name == "ANE_MemoryMapRequest":
+		taken = append(taken, "bytes")
+	case s.Name == "ANE_MemoryUnMapRequest":
+		taken = append(taken, "address")
+	case s.StructIn > 0:
+		taken = append(taken, "program", "procedure")
+	}
+	return taken
 }
 
 // parseTimeout returns the value of the key timeout, or 0 if it is missing.
@@ -181,6 +244,15 @@ func (p *player) reportReply(r *command.Reply, program, process int32) {
 		p.reportOutcome(fmt.Sprintf("%v: %s", r.Status, r.Why), "refused", r.Status.String(), strings.ReplaceAll(r.Status.String(), " ", "-"))
 	case r.Program != program || r.Process != process:
 		p.reportOutcome(fmt.Sprintf("ok: program %d, process %d", r.Program, r.Process), "ok")
+	case r.ID == command.Buildinfo:
+		p.reportOutcome(fmt.Sprintf("ok: %q", r.Body), "ok", string(r.Body))
+	case r.ID == command.ResourceInfoGet:
+		x, err := command.ReadResources(r.Body)
+		if err != nil {
+			p.reportOutcome(err.Error(), "refused")
+			return
+		}
+		p.reportOutcome(fmt.Sprintf("ok: %d tiles, %d queues, %d of %d bytes of memory free", x.Tiles, x.Queues, x.Free, x.Memory), "ok")
 	case len(r.Body) == 8:
 		v := binary.LittleEndian.Uint64(r.Body)
 		p.reportOutcome(fmt.Sprintf("ok: %d", v), "ok", strconv.FormatUint(v, 10))
@@ -327,6 +399,9 @@ func (p *player) invokeSelector(words []string) error {
 	if err != nil {
 		return err
 	}
+	if err := checkTaken(kv, cmp.Or(sel.Name, "this selector"), selectorKeys(&sel)); err != nil {
+		return err
+	}
 	const most = 1 << 40
 	n := map[string]int64{"qos": int64(c.priority), "usage": 1, "size": int64(sel.StructIn)}
 	var surfaces []uint64
@@ -371,9 +446,6 @@ func (p *player) invokeSelector(words []string) error {
 	if a.Timeout, err = parseTimeout(kv); err != nil {
 		return err
 	}
-	if sel.Name != "ANE_ProgramSendRequest" && (a.Timeout > 0 || kv["async"] != "") {
-		return fmt.Errorf(`"async" and "timeout" are for ANE_ProgramSendRequest`)
-	}
 	var port *wakePort
 	if _, async := kv["async"]; async {
 		if port, err = p.usePort(kv["async"], words[0], uint64(n["sequence"])); err != nil {
@@ -382,6 +454,7 @@ func (p *player) invokeSelector(words []string) error {
 		a.Wake = p.newWake(kv["async"], uint64(n["sequence"]))
 	}
 	before := p.machine.Now()
+	p.machine.why = ""
 	r := c.user.Call(sel.Number, a)
 	if p.machine.timeline.stuck {
 		p.machine.timeline.stuck = false
@@ -394,6 +467,9 @@ func (p *player) invokeSelector(words []string) error {
 		fmt.Fprintf(p.w, "  @ %v: the call returns, after %v\n", now, now-before)
 	}
 	p.reportReturn(r.Return)
+	if r.Return != driver.Success && p.machine.why != "" {
+		fmt.Fprintf(p.w, "  because the controller says: %s\n", p.machine.why)
+	}
 	p.mapped = 0
 	if r.Return == driver.Success && len(r.Scalars) > 0 {
 		p.mapped = r.Scalars[0]
