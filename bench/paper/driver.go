@@ -97,7 +97,7 @@ func (p *paper) compareDeviceOpening(m *machine.Machine, hex func(string, uint64
 func compareRequest(hex func(string, uint64, uint64, string)) {
 	le := binary.LittleEndian
 	const token, sequence, surface = 0x1122334455667788, 0x99aabbccddeeff01, 0x123456789abcdef0
-	q := driver.Request{Token: token, Sequence: sequence, QoS: 5, Priority: 21, Surfaces: []uint64{surface}}
+	q := driver.Request{Token: token, Sequence: sequence, Priority: 5, Class: 21, Surfaces: []uint64{surface}}
 	b := q.Append(nil)
 	find := func(v []byte) uint64 { return uint64(bytes.Index(b, v)) }
 	hex("request: token at", 0, find(le.AppendUint64(nil, token)), "")

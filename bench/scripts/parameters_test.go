@@ -118,7 +118,7 @@ func TestSizesAgreeOnEveryPath(t *testing.T) {
 		}
 		want, failed := run()
 		ring := command.Call{OutputSets: 1, Partitions: 1, Requests: 1, LiveIns: []command.LiveIn{{Name: f.key, Value: size}}}
-		request := driver.Request{Token: uint64(i + 1), QoS: 5, LiveIns: ring.LiveIns}
+		request := driver.Request{Token: uint64(i + 1), Priority: 5, LiveIns: ring.LiveIns}
 		for path, call := range map[string]func() (ok, malformed bool){
 			"the ring": func() (bool, bool) {
 				reply := send(command.Execution, command.ProcedureCall, i, ring.Append(nil))

@@ -177,6 +177,9 @@ func New() *Broker { return &Broker{models: map[string]*Model{}} }
 // Clients returns the number of connected clients.
 func (b *Broker) Clients() int { return len(b.clients) }
 
+// Holds reports whether the model with the given key is in memory.
+func (b *Broker) Holds(key string) bool { return b.models[key] != nil }
+
 // Resident returns the number of models in memory and their total size in bytes, including adapter
 // weights.
 func (b *Broker) Resident() (models int, bytes uint64) {

@@ -42,7 +42,7 @@ func FuzzCalls(f *testing.F) {
 				binary.LittleEndian.PutUint64(a.Struct, uint64(r.IntN(6)))
 			}
 			if s.Number == 2 {
-				a.Struct = (&driver.Request{Token: uint64(r.IntN(6)), QoS: uint32(r.IntN(8))}).Append(nil)
+				a.Struct = (&driver.Request{Token: uint64(r.IntN(6)), Priority: uint32(r.IntN(8))}).Append(nil)
 			}
 			if r.IntN(10) == 0 {
 				a.Struct = append(a.Struct, 0)

@@ -96,15 +96,17 @@ type End struct {
 // A Driver models the kernel driver of the engine, which checks the calls of clients and
 // turns them into commands.
 type Driver struct {
-	backend    Backend
-	clients    int
-	next       uint64 // token of the next open
-	processes  uint64 // number of clients so far
-	persistent int    // number of clients that keep the device resident
-	mapped     int    // number of mapped buffers
-	bytes      uint64
-	programs   int // number of program handles
-	live       map[int32]*program
+	backend   Backend
+	clients   int
+	next      uint64 // token of the next open
+	processes uint64 // number of clients so far
+	// intermediates is the number of intermediate buffers so far.
+	intermediates uint64
+	persistent    int // number of clients that keep the device resident
+	mapped        int // number of mapped buffers
+	bytes         uint64
+	programs      int // number of program handles
+	live          map[int32]*program
 }
 
 // New returns a driver without clients that uses b to perform its work.
@@ -131,6 +133,9 @@ func (d *Driver) Buffers() (n int, bytes uint64) { return d.mapped, d.bytes }
 
 // A Client is a connection of a process to the [Driver].
 type Client struct {
+	// Identity is the client's code signature. It must be set before the client creates programs.
+	Identity Identity
+
 	driver     *Driver
 	kind       Kind
 	process    uint64 // number of the client
@@ -139,6 +144,7 @@ type Client struct {
 	chaining   bool
 	persistent bool
 	open       bool
+	lentOnly   bool // the client may use only what the broker lends to it
 	closed     bool
 	token      uint64
 	programs   map[uint64]*handle
@@ -147,7 +153,8 @@ type Client struct {
 
 // NewUserClient returns a new client of kind k with the entitlements in rights. It returns
 // [NotPrivileged] if rights lacks the entitlement for this kind: [SetHints] for Hints, and
-// [UserAccess] for the others. If privileged is true, the client has privileged access to virtual
+// [UserAccess] for the others. With [SandboxException], a client of the direct path needs no
+// UserAccess, but cannot open the device itself. If privileged is true, the client has privileged access to virtual
 // memory, which some methods require.
 func (d *Driver) NewUserClient(k Kind, rights Entitlements, privileged bool) (*Client, Return) {
 	switch {
@@ -155,14 +162,14 @@ func (d *Driver) NewUserClient(k Kind, rights Entitlements, privileged bool) (*C
 		return nil, BadArgument
 	case k == Hints && !rights.Has(SetHints):
 		return nil, NotPrivileged
-	case k != Hints && !rights.Has(UserAccess):
+	case k != Hints && !rights.Has(UserAccess) && !(k == DirectPath && rights.Has(SandboxException)):
 		return nil, NotPrivileged
 	}
 	d.clients++
 	d.processes++
 	return &Client{
 		driver: d, kind: k, process: d.processes, rights: append(Entitlements(nil), rights...), privileged: privileged,
-		chaining: rights.Has(DataChaining), programs: map[uint64]*handle{}, buffers: map[uint64]uint64{},
+		chaining: rights.Has(DataChaining), lentOnly: k != Hints && !rights.Has(UserAccess), programs: map[uint64]*handle{}, buffers: map[uint64]uint64{},
 	}, Success
 }
 

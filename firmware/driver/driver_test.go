@@ -274,13 +274,13 @@ func TestProgramLifecycle(t *testing.T) {
 		return r
 	}
 	const token = 1
-	want("request before create", send(driver.Request{Token: token, QoS: 5}), driver.NotFound)
+	want("request before create", send(driver.Request{Token: token, Priority: 5}), driver.NotFound)
 	want("create", call(3, 0x30000000), driver.Success)
-	want("request before prepare", send(driver.Request{Token: token, QoS: 5}), driver.Aborted)
+	want("request before prepare", send(driver.Request{Token: token, Priority: 5}), driver.Aborted)
 	want("prepare", call(4, token), driver.Success)
 	want("prepare again", call(4, token), driver.Busy)
 	for sequence := range uint64(2) {
-		r := want("request", send(driver.Request{Token: token, Sequence: sequence, QoS: 5, Priority: 21, Surfaces: []uint64{7, 8}}), driver.Success)
+		r := want("request", send(driver.Request{Token: token, Sequence: sequence, Priority: 5, Class: 21, Surfaces: []uint64{7, 8}}), driver.Success)
 		le := binary.LittleEndian
 		if r.Return == driver.Success && (le.Uint64(r.Struct) != sequence || le.Uint64(r.Struct[8:]) != token || le.Uint32(r.Struct[0x20:]) != 0) {
 			t.Errorf("reply % x", r.Struct)
@@ -308,14 +308,14 @@ func TestRealtimeNeedsItsEntitlement(t *testing.T) {
 	prepare.Struct[0] = 1
 	c.Call(4, prepare)
 	a := arguments(&table[2])
-	a.Struct = (&driver.Request{Token: 1, QoS: 1}).Append(nil)
+	a.Struct = (&driver.Request{Token: 1, Priority: 1}).Append(nil)
 	if r := c.Call(2, a); r.Return != driver.Unsupported || len(m.calls) != 0 {
 		t.Errorf("realtime without its entitlement: %v", r.Return)
 	}
 }
 
 func TestRequestLayout(t *testing.T) {
-	q := driver.Request{Token: 9, Sequence: 3, QoS: 5, Priority: 21, Category: 2, Surfaces: []uint64{11, 12}}
+	q := driver.Request{Token: 9, Sequence: 3, Priority: 5, Class: 21, Category: 2, Surfaces: []uint64{11, 12}}
 	b := q.Append(nil)
 	le := binary.LittleEndian
 	if len(b) != 2376 || le.Uint64(b) != 9 || le.Uint64(b[8:]) != 3 || le.Uint32(b[0x10:]) != 5 || le.Uint32(b[0x14:]) != 21 || le.Uint32(b[0x1c:]) != 2 || le.Uint64(b[0x20:]) != 11 {

@@ -14,6 +14,18 @@ const (
 	ShareHints   = "com.apple.private.ane.allow-share-coalition-hints"
 )
 
+// SandboxException lets a client without [UserAccess] open a direct-path user client, for requests of
+// programs that the broker lends to it. The device open stays the broker's.
+const SandboxException = "com.apple.security.temporary-exception.iokit-user-client-class"
+
+// An Identity is the part of a client's code signature that decides which programs it may use: only
+// those whose owner has the same. The zero Identity is that of code without a signature, and equals
+// only itself.
+type Identity struct {
+	Team          string
+	CodeDirectory string // hash
+}
+
 // Entitlements lists the entitlements that a caller's code signature grants.
 type Entitlements []string
 

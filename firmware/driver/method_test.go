@@ -95,7 +95,7 @@ func TestEveryKernelEntitlementIsAGate(t *testing.T) {
 			a.Struct[0] = 1
 			c.Call(4, a)
 			a = arguments(&table[2])
-			a.Struct = (&driver.Request{Token: 1, QoS: priority}).Append(nil)
+			a.Struct = (&driver.Request{Token: 1, Priority: priority}).Append(nil)
 			return c.Call(2, a).Return
 		}
 	}
@@ -304,7 +304,7 @@ func TestInstances(t *testing.T) {
 		t.Errorf("prepare: %v", r.Return)
 	}
 	a := arguments(&table[2])
-	a.Struct = (&driver.Request{Token: second, QoS: 5}).Append(nil)
+	a.Struct = (&driver.Request{Token: second, Priority: 5}).Append(nil)
 	if r := c.Call(2, a); r.Return != driver.Success || m.calls[0].Process != 1 {
 		t.Errorf("request: %v, %+v", r.Return, m.calls)
 	}

@@ -2,6 +2,8 @@ package driver
 
 import (
 	"encoding/binary"
+	"maps"
+	"slices"
 
 	"anesim/firmware/command"
 )
@@ -9,9 +11,11 @@ import (
 // A program is a program in one of the controller's slots. It is unloaded when its owner
 // releases it.
 type program struct {
-	slot    int32
-	handles int
-	gone    bool
+	slot         int32
+	handles      int
+	gone         bool
+	owner        Identity
+	intermediate uint64 // handle of the buffer for values between descriptors, which instances share
 }
 
 // An instance is a process of a program. Instances share weights but have their own buffers
@@ -77,7 +81,8 @@ func (c *Client) createProgram(in []byte) Return {
 		c.driver.sendProgramCommand(command.ReturnProgramID, id.Program)
 		return translateReply(&load)
 	}
-	made := &program{slot: id.Program}
+	c.driver.intermediates++
+	made := &program{slot: id.Program, owner: c.Identity, intermediate: c.driver.intermediates}
 	if old := c.driver.live[id.Program]; old != nil {
 		old.gone = true // another user of the ring has released the slot
 	}
@@ -121,22 +126,49 @@ func (c *Client) addHandle(h *handle) {
 
 // Lend shares the program for which c holds the given token with another client. The argument to is
 // that client. Both clients then use this token and may send requests until either of them releases
-// the program. Lend returns [NotFound] if c has no such program of its own.
+// the program. Lend returns [NotFound] if c has no such program of its own, and [NotPrivileged] if the
+// identity of to differs from that of the program's owner. A client that may use only what is lent to
+// it is open from then on.
 func (c *Client) Lend(token uint64, to *Client) Return {
 	h := c.programs[token]
 	switch {
 	case c.closed || to.closed:
 		return ExclusiveAccess
-	case !c.open || !to.open:
+	case !c.open || !to.open && !to.lentOnly:
 		return NotReady
 	case h == nil || h.program.gone || h.borrowed:
 		return NotFound
+	case h.program.owner != to.Identity:
+		return NotPrivileged
 	case to.programs[token] != nil && !to.programs[token].program.gone:
 		return Busy
 	}
 	to.addHandle(&handle{instance: h.instance, borrowed: true})
+	to.open = true
 	return Success
 }
+
+// Intermediate returns the handle of the intermediate buffer of the program for which c holds the given
+// token, and whether there is one. The documents name such handles, but not their form: here they
+// are numbers.
+func (c *Client) Intermediate(token uint64) (handle uint64, ok bool) {
+	h := c.programs[token]
+	if h == nil || h.program.gone {
+		return 0, false
+	}
+	return h.program.intermediate, true
+}
+
+// Assign makes the identity id the owner of the program for which c holds the given token, on whose
+// behalf c created it. Assign does nothing if there is no such program.
+func (c *Client) Assign(token uint64, id Identity) {
+	if h := c.programs[token]; h != nil {
+		h.program.owner = id
+	}
+}
+
+// Tokens returns the tokens of the programs that c holds, in ascending order.
+func (c *Client) Tokens() []uint64 { return slices.Sorted(maps.Keys(c.programs)) }
 
 // findHandle reads the token in the first word of the struct in. It returns the client's handle
 // with that token, or nil if there is none, followed by the token.

@@ -22,7 +22,8 @@ const (
 
 // openDevice answers the handshake that opens the device. It copies the caller's struct in
 // to out and then stores a new token, the driver's version and the properties of the chip
-// there. It returns Busy if the client has opened the device already.
+// there. It returns Busy if the client has opened the device already, and NotPrivileged if the client
+// may use only what the broker lends to it.
 func (c *Client) openDevice(in, out []byte) Return {
 	switch in[0] {
 	case usageStandard:
@@ -33,6 +34,9 @@ func (c *Client) openDevice(in, out []byte) Return {
 	}
 	if c.open {
 		return Busy
+	}
+	if c.lentOnly {
+		return NotPrivileged
 	}
 	le := binary.LittleEndian
 	copy(out, in)
@@ -62,8 +66,8 @@ func OpenRequest() []byte {
 type Request struct {
 	Token    uint64   // +0x00, from program create
 	Sequence uint64   // +0x08
-	QoS      uint32   // +0x10
-	Priority uint32   // +0x14
+	Priority uint32   // +0x10; the documents observed 5
+	Class    uint32   // +0x14, a class of service of the public header; the documents observed 21, the default
 	Category uint32   // +0x1c, always 2 in observed requests
 	Surfaces []uint64 // +0x20, up to the first 0
 	// Bars, LiveIns and the lists of events follow the 0, each after its number (assumed: no document
@@ -90,8 +94,8 @@ func (q *Request) Append(dst []byte) []byte {
 	b := make([]byte, RequestBytes)
 	le.PutUint64(b, q.Token)
 	le.PutUint64(b[8:], q.Sequence)
-	le.PutUint32(b[0x10:], q.QoS)
-	le.PutUint32(b[0x14:], q.Priority)
+	le.PutUint32(b[0x10:], q.Priority)
+	le.PutUint32(b[0x14:], q.Class)
 	le.PutUint32(b[0x1c:], ioCategory)
 	for i, s := range q.Surfaces[:min(len(q.Surfaces), maxSurfaces)] {
 		le.PutUint64(b[surfacesAt+8*i:], s)
@@ -129,8 +133,8 @@ func (q *Request) events() int { return len(q.Wait) + len(q.Signal) + len(q.Shar
 func ReadRequest(b []byte) (q Request) {
 	le := binary.LittleEndian
 	q = Request{
-		Token: le.Uint64(b), Sequence: le.Uint64(b[8:]), QoS: le.Uint32(b[0x10:]),
-		Priority: le.Uint32(b[0x14:]), Category: le.Uint32(b[0x1c:]),
+		Token: le.Uint64(b), Sequence: le.Uint64(b[8:]), Priority: le.Uint32(b[0x10:]),
+		Class: le.Uint32(b[0x14:]), Category: le.Uint32(b[0x1c:]),
 	}
 	rest := b[surfacesAt:RequestBytes]
 	for ; len(rest) >= 8 && le.Uint64(rest) != 0; rest = rest[8:] {
@@ -175,9 +179,9 @@ func takeCount(rest *[]byte, size int) int {
 	return int(n)
 }
 
-// commandPriority returns the priority of the command for request q. It is the quality of service
-// of q, but at most 7. The mapping is assumed.
-func commandPriority(q *Request) uint32 { return min(q.QoS, 7) }
+// commandPriority returns the priority of the command for request q: that of q, but at most 7
+// (assumed). The class of q has no effect: the broker has mapped it to a priority.
+func commandPriority(q *Request) uint32 { return min(q.Priority, 7) }
 
 // sendRequest converts a request to a procedure call and sends it. Priorities 0 and 1 require the
 // realtime entitlement. For priority 0, the entitlement for system-reserved priorities is enough

@@ -7,6 +7,47 @@ import (
 	"anesim/firmware/driver"
 )
 
+// leaseModel carries out the step "lease CLIENT model=NAME", in which the broker opens a model for a
+// client. A client with the sandbox exception gets handles for its own direct-path client.
+func (p *player) leaseModel(words []string) error {
+	c, err := p.findClient(words[0])
+	if err != nil {
+		return err
+	}
+	if c.broker == nil {
+		return fmt.Errorf(`client %q is not connected to the broker; that takes rights=broker or broker-access`, words[0])
+	}
+	kv, err := parsePairs(words[1:], "model")
+	if err != nil {
+		return err
+	}
+	if _, ok := p.machine.Image(kv["model"]); !ok {
+		return p.newUnknownModelError(kv["model"])
+	}
+	l, ret, err := p.machine.Lease(c.broker, kv["model"])
+	if err != nil {
+		p.reportDenied(err)
+		return nil
+	}
+	if ret == driver.Success && c.user != nil {
+		if ret = p.machine.Lend(l, c.user); ret == driver.Busy {
+			ret = driver.Success // it has the handles already
+		}
+	}
+	if ret != driver.Success {
+		p.reportReturn(ret)
+		return nil
+	}
+	c.leases[l.Token] = l
+	p.reportOutcome(fmt.Sprintf("%v: program %d, intermediate buffer %d", ret, l.Token, l.Intermediate), "Success", "0x0")
+	return nil
+}
+
+// reportDenied writes the broker's refusal as the outcome of the step.
+func (p *player) reportDenied(err error) {
+	p.reportOutcome(fmt.Sprintf("%v: %v", driver.NotPrivileged, err), "denied", "NotPrivileged", fmt.Sprintf("%#x", uint32(driver.NotPrivileged)))
+}
+
 // askBroker carries out the step "ask CLIENT program=N", which sends a request through the broker.
 func (p *player) askBroker(words []string) error {
 	c, err := p.findClient(words[0])
@@ -14,7 +55,7 @@ func (p *player) askBroker(words []string) error {
 		return err
 	}
 	if c.broker == nil {
-		return fmt.Errorf(`client %q has no "qos", so it is not connected to the broker`, words[0])
+		return fmt.Errorf(`client %q is not connected to the broker; that takes rights=broker or broker-access, and qos= if it also has user-access`, words[0])
 	}
 	kv, err := parsePairs(words[1:], "program", "sequence")
 	if err != nil {
@@ -28,10 +69,18 @@ func (p *player) askBroker(words []string) error {
 	if err != nil {
 		return err
 	}
+	if l := c.leases[uint64(token)]; l != nil {
+		p.reportReturn(p.machine.AskLease(c.broker, l, uint64(sequence)))
+		return nil
+	}
+	if c.user == nil {
+		p.reportReturn(driver.NotFound)
+		return nil
+	}
 	ret, err := p.machine.Ask(c.broker, c.user, uint64(token), uint64(sequence))
 	switch {
 	case err != nil:
-		p.reportOutcome(err.Error(), "denied")
+		p.reportDenied(err)
 	default:
 		p.reportReturn(ret)
 	}
@@ -55,10 +104,7 @@ func (m *Machine) Ask(b *broker.Client, c *driver.Client, token, sequence uint64
 	}
 	defer inst.Release()
 	ret = driver.Busy
-	inst.Submit(func() {
-		q := driver.Request{Token: token, Sequence: sequence, QoS: uint32(b.QoS.Priority())}
-		ret = c.Call(2, driver.Arguments{Scalars: make([]uint64, 1), Struct: q.Append(nil), StructOut: driver.ReplyBytes}).Return
-	})
+	inst.Submit(func() { ret = sendThrough(c, b, token, sequence) })
 	for m.broker.Turn() {
 	}
 	return ret, nil

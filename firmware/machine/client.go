@@ -70,8 +70,8 @@ func (p *player) mapBuffer(words []string) error {
 }
 
 // lendProgram handles the step "lend OWNER CLIENT program=N", which gives a client a handle
-// to another client's program. If both are connected to the broker, the broker compares
-// their identities.
+// to another client's program. The driver compares their identities. If both are connected to the
+// broker, that does so too, and requires that the other client may share models.
 func (p *player) lendProgram(words []string) error {
 	from, err := p.findClient(words[0])
 	if err != nil {
@@ -80,6 +80,9 @@ func (p *player) lendProgram(words []string) error {
 	to, err := p.findClient(words[1])
 	if err != nil {
 		return err
+	}
+	if from.user == nil || to.user == nil {
+		return fmt.Errorf("both clients must be user clients of the driver; the broker lends to others with the step lease")
 	}
 	kv, err := parsePairs(words[2:], "program")
 	if err != nil {
@@ -100,7 +103,7 @@ func (p *player) lendProgram(words []string) error {
 			}
 		}
 		if err != nil {
-			p.reportOutcome(err.Error(), "denied")
+			p.reportDenied(err)
 			return nil
 		}
 	}

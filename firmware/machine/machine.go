@@ -37,7 +37,9 @@ type Machine struct {
 	driver     *driver.Driver
 	broker     *broker.Broker
 	timeline   *timeline
-	why        string // reason of the controller's last refusal
+	daemon     *driver.Client    // the broker's connection to the driver, or nil
+	leased     map[string]uint64 // tokens of the programs that the broker holds, by model
+	why        string            // reason of the controller's last refusal
 }
 
 // Addresses of images as seen by the host. They are this project's own, because none are
@@ -71,7 +73,7 @@ func New(ctx context.Context, o Options) (*Machine, error) {
 		session: s, queue: queue.New(), ctx: ctx,
 		programs: map[int32]*loadedModel{}, buffers: map[uint64]uint64{}, pending: map[queue.ID]*request{},
 	}
-	m := &Machine{engine: x, broker: broker.New(), mailbox: command.NewMailbox(o.RingDepth), controller: command.NewController(x)}
+	m := &Machine{engine: x, leased: map[string]uint64{}, broker: broker.New(), mailbox: command.NewMailbox(o.RingDepth), controller: command.NewController(x)}
 	m.timeline = &timeline{machine: m, inFlight: max(1, o.InFlight)}
 	x.queue.Preemption = o.Preemption
 	x.queue.Observe = m.observe

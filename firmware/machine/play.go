@@ -51,10 +51,11 @@ type wakePort struct {
 // A scriptClient is a client that a script has made, with its connections to the driver and
 // the broker.
 type scriptClient struct {
-	user     *driver.Client
-	broker   *broker.Client
-	instance map[uint64]*broker.Instance
+	user     *driver.Client // nil if the client uses only the broker
+	broker   *broker.Client // nil if it does not use the broker
+	leases   map[uint64]*Lease
 	priority queue.Priority
+	class    uint32
 }
 
 // An outcome is the result of a step: a text for the transcript, and the names that an
@@ -156,9 +157,11 @@ func (p *player) closeClient(name string) error {
 	if err != nil {
 		return err
 	}
-	c.user.Close()
+	if c.user != nil {
+		c.user.Close()
+	}
 	if c.broker != nil {
-		c.broker.Disconnect()
+		p.machine.disconnect(c.broker)
 	}
 	p.reportOutcome(fmt.Sprintf("closed; user clients: %d", p.machine.driver.Clients()), "closed")
 	return nil
@@ -271,7 +274,9 @@ func (p *player) addModel(words []string) (err error) {
 // entitlements maps the names of rights in scripts to entitlements.
 var entitlements = map[string]string{
 	"user-access": driver.UserAccess, "data-chaining": driver.DataChaining, "realtime": driver.Realtime,
-	"set-hints": driver.SetHints, "broker": broker.Allow, "broker-access": broker.Access, "model-share": broker.ModelShare,
+	"reserved-priorities": driver.Reserved, "memory": driver.Memory, "data": driver.Data,
+	"set-hints": driver.SetHints, "share-hints": driver.ShareHints, "sandbox-exception": driver.SandboxException,
+	"broker": broker.Allow, "broker-access": broker.Access, "model-share": broker.ModelShare,
 	"adapter-weights": broker.AdapterWeight, "aggressive-saving": broker.AggressiveSaving,
 }
 
@@ -284,39 +289,69 @@ func (p *player) addClient(words []string) error {
 	if err != nil {
 		return err
 	}
-	var rights []string
-	for _, r := range strings.FieldsFunc(kv["rights"], func(c rune) bool { return c == ',' }) {
-		if full, ok := entitlements[r]; ok {
-			r = full
-		} else if !strings.Contains(r, ".") {
-			return fmt.Errorf("unknown entitlement %q; want %s or a full entitlement name%s", r, strings.Join(sortedKeys(entitlements), ", "), spelling.Suggest(r, sortedKeys(entitlements)))
-		}
-		rights = append(rights, r)
+	rights, err := parseRights(kv["rights"])
+	if err != nil {
+		return err
 	}
 	kinds := map[string]driver.Kind{"": driver.Control, "control": driver.Control, "direct": driver.DirectPath, "hints": driver.Hints}
 	kind, ok := kinds[kv["kind"]]
 	if !ok {
 		return fmt.Errorf("unknown client kind %q; want control, direct or hints%s", kv["kind"], spelling.Suggest(kv["kind"], []string{"control", "direct", "hints"}))
 	}
-	_, privileged := kv["privileged"]
-	c := &scriptClient{instance: map[uint64]*broker.Instance{}, priority: broker.Default.Priority()}
-	if q, ok := kv["qos"]; ok {
-		class, ok := broker.ParseQoS(q)
-		if !ok {
-			return fmt.Errorf("unknown QoS class %q; want %s, or 33, 25, 21, 17, 9%s", q, strings.Join(broker.QoSNames(), ", "), spelling.Suggest(q, broker.QoSNames()))
+	class := broker.Default
+	qos, hasQoS := kv["qos"]
+	if hasQoS {
+		if class, ok = broker.ParseQoS(qos); !ok {
+			return fmt.Errorf("unknown QoS class %q; want %s, or 33, 25, 21, 17, 9%s", qos, strings.Join(broker.QoSNames(), ", "), spelling.Suggest(qos, broker.QoSNames()))
 		}
-		c.priority = class.Priority()
-		if c.broker, err = p.machine.broker.Connect(name, broker.Identity{Team: kv["team"], CodeDirectory: kv["hash"]}, broker.Unrestricted, class, rights...); err != nil {
-			p.reportOutcome(err.Error(), "denied")
+	}
+	c := &scriptClient{leases: map[uint64]*Lease{}, priority: class.Priority(), class: class.Class()}
+	id := broker.Identity{Team: kv["team"], CodeDirectory: kv["hash"]}
+	// Without the kernel's entitlement, the way to the engine leads through the broker.
+	asks := !rights.Has(driver.UserAccess) && kind != driver.Hints && (rights.Has(broker.Allow) || rights.Has(broker.Access))
+	if hasQoS || asks {
+		if c.broker, err = p.machine.broker.Connect(name, id, broker.Unrestricted, class, rights...); err != nil {
+			p.reportDenied(err)
 			return nil
 		}
 	}
+	if asks && !(kind == driver.DirectPath && rights.Has(driver.SandboxException)) {
+		p.clients[name] = c
+		p.reportOutcome(fmt.Sprintf("%v: connected to the broker", driver.Success), "Success", "0x0")
+		return nil
+	}
+	_, privileged := kv["privileged"]
 	var ret driver.Return
 	if c.user, ret = p.machine.driver.NewUserClient(kind, rights, privileged); ret == driver.Success {
+		c.user.Identity = driver.Identity(id)
 		p.clients[name] = c
+	} else if c.broker != nil {
+		c.broker.Disconnect()
 	}
 	p.reportReturn(ret)
 	return nil
+}
+
+// parseRights returns the entitlements in a list of short or full names, separated by commas.
+func parseRights(list string) (rights driver.Entitlements, err error) {
+	for _, r := range strings.FieldsFunc(list, func(c rune) bool { return c == ',' }) {
+		if full, ok := entitlements[r]; ok {
+			r = full
+		} else if !strings.Contains(r, ".") {
+			return nil, fmt.Errorf("unknown entitlement %q; want %s or a full entitlement name%s", r, strings.Join(sortedKeys(entitlements), ", "), spelling.Suggest(r, sortedKeys(entitlements)))
+		}
+		rights = append(rights, r)
+	}
+	return rights, nil
+}
+
+// findUser returns the client with the given name, which must have a user client of the driver.
+func (p *player) findUser(name string) (*scriptClient, error) {
+	c, err := p.findClient(name)
+	if err == nil && c.user == nil {
+		err = fmt.Errorf("client %q has no user client of the driver; it reaches the engine through the broker, with the steps lease and ask", name)
+	}
+	return c, err
 }
 
 func (p *player) findClient(name string) (*scriptClient, error) {

@@ -448,7 +448,7 @@ func (w *walk) call() {
 		a.Struct = driver.OpenRequest()
 		a.Struct[0] = byte(pick(r, 1, 1, 1, 2, 3))
 	case "ANE_ProgramSendRequest":
-		q := driver.Request{Token: token, Sequence: r.Uint64(), QoS: uint32(r.IntN(9))}
+		q := driver.Request{Token: token, Sequence: r.Uint64(), Priority: uint32(r.IntN(9))}
 		for range r.IntN(3) {
 			q.Surfaces = append(q.Surfaces, w.buffer())
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"anesim/firmware/broker"
 	"anesim/firmware/command"
 	"anesim/firmware/driver"
 	"anesim/hw/spelling"
@@ -128,7 +129,7 @@ func selectorKeys(s *driver.Selector) []string {
 	case s.Name == "ANE_ProgramCreate":
 		taken = append(taken, "model", "procedures")
 	case s.Name == "ANE_ProgramSendRequest":
-		taken = append(taken, "program", "qos", "sequence", "surfaces", "bars", "bind", "wait", "signal", "shared", "async", "timeout")
+		taken = append(taken, "program", "priority", "qos", "sequence", "surfaces", "bars", "bind", "wait", "signal", "shared", "async", "timeout")
 	case s.Name == "ANE_ProgramInputsReady":
 		taken = append(taken, "program", "surfaces")
 	case s.Name == "ANE_MemoryMapRequest":
@@ -387,7 +388,7 @@ func (p *player) parseAddress(name string) (uint64, error) {
 // invokeSelector carries out the step "call CLIENT SELECTOR key=value...", which calls a selector
 // with a struct of the right size.
 func (p *player) invokeSelector(words []string) error {
-	c, err := p.findClient(words[0])
+	c, err := p.findUser(words[0])
 	if err != nil {
 		return err
 	}
@@ -395,7 +396,7 @@ func (p *player) invokeSelector(words []string) error {
 	if err != nil {
 		return err
 	}
-	kv, err := parsePairs(words[2:], "model", "program", "qos", "sequence", "size", "usage", "address", "procedure", "procedures", "bytes", "surfaces", "bars", "bind", "wait", "signal", "shared", "async", "timeout")
+	kv, err := parsePairs(words[2:], "model", "program", "priority", "qos", "sequence", "size", "usage", "address", "procedure", "procedures", "bytes", "surfaces", "bars", "bind", "wait", "signal", "shared", "async", "timeout")
 	if err != nil {
 		return err
 	}
@@ -403,7 +404,7 @@ func (p *player) invokeSelector(words []string) error {
 		return err
 	}
 	const most = 1 << 40
-	n := map[string]int64{"qos": int64(c.priority), "usage": 1, "size": int64(sel.StructIn)}
+	n := map[string]int64{"priority": int64(c.priority), "class": int64(c.class), "usage": 1, "size": int64(sel.StructIn)}
 	var surfaces []uint64
 	for k, v := range kv {
 		switch k {
@@ -423,11 +424,20 @@ func (p *player) invokeSelector(words []string) error {
 			}
 			n[k] = int64(at)
 		case "qos":
-			class, err := strconv.ParseUint(v, 0, 32)
-			if err != nil {
-				return fmt.Errorf("invalid value %q for \"qos\"; want a quality of service, 0 or more", v)
+			class, ok := broker.ParseQoS(v)
+			if !ok {
+				return fmt.Errorf("unknown QoS class %q; want %s, or 33, 25, 21, 17, 9; priority= is a number from 0 to 7", v, strings.Join(broker.QoSNames(), ", "))
 			}
-			n[k] = int64(class)
+			n["class"] = int64(class.Class())
+			if _, given := kv["priority"]; !given {
+				n["priority"] = int64(class.Priority())
+			}
+		case "priority":
+			priority, err := strconv.ParseUint(v, 0, 32)
+			if err != nil {
+				return fmt.Errorf("invalid value %q for \"priority\"; want a number, 0 for the most urgent", v)
+			}
+			n[k] = int64(priority)
 		default:
 			if n[k], err = parseNumber(kv, k, 0, most); err != nil {
 				return err
@@ -523,7 +533,7 @@ func (p *player) fillSelectorStruct(in []byte, selector string, kv map[string]st
 			return err
 		}
 		q := driver.Request{
-			Token: uint64(n["program"]), Sequence: uint64(n["sequence"]), QoS: uint32(n["qos"]), Surfaces: surfaces,
+			Token: uint64(n["program"]), Sequence: uint64(n["sequence"]), Priority: uint32(n["priority"]), Class: uint32(n["class"]), Surfaces: surfaces,
 			Bars: settings.Bars, LiveIns: settings.LiveIns, Wait: settings.Wait, Signal: settings.Signal, Shared: settings.Shared,
 		}
 		copy(in, q.Append(nil))

@@ -17,6 +17,7 @@ var scriptSteps = map[string]scriptStep{
 	"post":     {2, false, func(p *player, operands []string) error { return p.sendCommand(operands, true) }},
 	"doorbell": {1, false, func(p *player, operands []string) error { return p.ringDoorbell(operands[0]) }},
 	"call":     {2, false, (*player).invokeSelector},
+	"lease":    {2, false, (*player).leaseModel},
 	"ask":      {2, false, (*player).askBroker},
 	"raw":      {2, false, (*player).callClientMethod},
 	"map":      {2, false, (*player).mapBuffer},
@@ -34,7 +35,7 @@ var scriptSteps = map[string]scriptStep{
 // callClientMethod carries out the step "raw CLIENT METHOD NUMBERS...", which calls a method that
 // has no selector.
 func (p *player) callClientMethod(operands []string) error {
-	c, err := p.findClient(operands[0])
+	c, err := p.findUser(operands[0])
 	if err != nil {
 		return err
 	}

@@ -38,12 +38,15 @@ The SCRIPT - is standard input. A failed expectation ends the run with exit stat
   model NAME builtin|file FILE|layer OP KEYS a model for load commands; layers
                                              OP KEYS / OP KEYS has a procedure for each
   client NAME rights=user-access,realtime    a user client; kind=control|direct|hints,
-                                             privileged, qos=CLASS connects it to the broker
+                                             privileged, team=, hash=; with rights=broker
+                                             instead of user-access, or qos=CLASS, it is
+                                             connected to the broker
   call NAME SELECTOR model=|program=|...     a selector with a struct of its size; size=N
-                                             changes the size; qos= is the class of service
-                                             of a request, 0 (most urgent) to 7 (assumed);
+                                             changes the size; priority= of a request is 0
+                                             (most urgent) to 7, qos= its class;
                                              timeout=2ms, async=PORT sequence=N: returns when
                                              the request is posted
+  lease NAME model=MODEL                     the broker opens a model for a client
   map NAME BUFFER bytes=N                    a buffer, for surfaces=BUFFER,BUFFER of calls
   lend NAME OTHER program=N                  a handle to a program, for another client
   ask NAME program=N                         a request through the broker
