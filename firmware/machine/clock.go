@@ -44,6 +44,7 @@ type timedEvent struct {
 type outstanding struct {
 	*driver.Submission
 	path    host.Path
+	extra   clock.Nanoseconds // further time of the client's process, which depends on the results
 	state   callState
 	gated   bool     // it is past the gate, which opens when it ends
 	request *request // the request that its command became
@@ -259,16 +260,25 @@ func (t *timeline) requestEnded(q *request, dropped bool) {
 		return
 	}
 	o.reply = command.Reply{Header: q.header, Status: q.resultStatus(), Dropped: dropped}
+	if q.pass != nil && o.path.Total() > 0 {
+		if res, err := q.pass.Result(); err == nil {
+			o.extra = max(0, res.Host-o.path.Total())
+		}
+	}
 	t.answer(o)
 }
 
-// answer notes that the controller has answered the command of o. The host still needs its time.
+// answer notes that the controller has answered the command of o. The host still needs its time; the
+// client's part of it does not hold up other calls.
 func (t *timeline) answer(o *outstanding) {
 	if o.state == posted {
 		o.state = answered
 	}
-	if o.path.After > 0 {
-		t.schedule(o.path.After, o, t.complete)
+	if o.extra > 0 {
+		t.schedule(o.path.After, o, t.leave)
+	}
+	if after := o.path.After + o.extra; after > 0 {
+		t.schedule(after, o, t.complete)
 	} else {
 		t.complete(o)
 	}

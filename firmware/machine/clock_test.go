@@ -2,13 +2,16 @@ package machine
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"anesim"
 	"anesim/bench/scripts"
+	"anesim/firmware/engine"
 	"anesim/firmware/traffic"
 	"anesim/hw/clock"
 )
@@ -313,5 +316,62 @@ func TestAbortInMidFlight(t *testing.T) {
 	}
 	if _, err := play("option preemption=abrot\n"); err == nil || !strings.Contains(err.Error(), `unknown preemption "abrot"; want none, run, abort; did you mean abort?`) {
 		t.Error(err)
+	}
+}
+
+// A host whose time depends on the results takes it after the engine's work: as long as a run says, and
+// without holding up other calls.
+func TestHostTimeOfResults(t *testing.T) {
+	m, err := anesim.Layer("relu", "c=64", "h=16", "w=16")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := engine.HostByName("macos-mbp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := m.Run(t.Context(), anesim.Options{Values: true, Seed: 1, Host: h})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := ReadScript([]byte("option host=macos-mbp\nmodel r layer relu c=64 h=16 w=16\nclient a rights=user-access\ncall a ANE_DeviceOpen\nsend control BOOT\ncall a ANE_ProgramCreate model=r\ncall a ANE_ProgramPrepare program=1\ncall a ANE_ProgramSendRequest program=1\nexpect Success\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := s.Play(t.Context(), io.Discard, scripts.Models{Open: noFile})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := x.Result(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := res.Programs[0].Host
+	plain := x.Program(0).HostTime()
+	if got.Host != host || host < plain+10_000 {
+		t.Fatalf("the host takes %v, directly %v; without results %v", got.Host, host, plain)
+	}
+	if want := host + got.Report.Time + got.Dispatches[0].Wake; math.Abs(float64(x.Now()-want)) > 1 {
+		t.Errorf("the call returns at %v; want %v", x.Now(), want)
+	}
+}
+
+// An urgent request of the program whose run is in progress cannot stop it, because it needs the same
+// buffers; both have the values of their own inputs.
+func TestAbortOfOneProgram(t *testing.T) {
+	out := script(t, `option preemption=abort
+model m layer conv cin=16 h=16 w=16 cout=16 k=3 pad=same
+send control BOOT
+send control LOAD_PROGRAM program=0 model=m
+send control CREATE_PROCESS program=0 process=0
+hold
+send execution PROCEDURE_CALL program=0 process=0 priority=7
+until 300ns
+send execution PROCEDURE_CALL program=0 process=0 priority=0
+drain
+expect finished 2
+`)
+	if first, second := times(t, out, `@ (\S+ \S+): request 1 finish`)[0], times(t, out, `@ (\S+ \S+): request 2 start`)[0]; second != first || strings.Contains(out, "run stopped") {
+		t.Error(out)
 	}
 }
