@@ -1,7 +1,9 @@
 package machine
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"anesim/firmware/command"
@@ -30,7 +32,7 @@ type timeline struct {
 
 	// Counts of calls, which the statistics report.
 	posted, completed, expired, late uint64
-	stuck                            bool // the last call whose client waited would never have ended
+	stuck                            string // why the last call whose client waited would never have ended, or ""
 }
 
 // A timedEvent is something that happens to a call at a time.
@@ -117,6 +119,26 @@ func (t *timeline) beginAtOnce(o *outstanding) {
 	t.await(o)
 }
 
+// explain says why nothing can end the outstanding calls.
+func (t *timeline) explain() string {
+	var list []string
+	for _, o := range t.open {
+		switch x := t.machine.engine; {
+		case o.request != nil && slices.Contains(x.parked, o.request):
+			for _, e := range o.request.call.Wait {
+				if x.events.Value(e.ID) < e.Value {
+					list = append(list, fmt.Sprintf("a call of program slot %d waits for event %d to reach %d", o.Message.Program, e.ID, e.Value))
+				}
+			}
+		case o.state == outside:
+			list = append(list, fmt.Sprintf("a call of program slot %d overlaps with another one of its process", o.Message.Program))
+		default:
+			list = append(list, fmt.Sprintf("a call of program slot %d does not run", o.Message.Program))
+		}
+	}
+	return strings.Join(list, "; ")
+}
+
 // limit makes call o expire when its time is up, counted from now.
 func (t *timeline) limit(o *outstanding) {
 	if o.Timeout > 0 {
@@ -127,11 +149,12 @@ func (t *timeline) limit(o *outstanding) {
 // await runs the clock until call o ends, if its client waits. If nothing can happen any more, it
 // gives up.
 func (t *timeline) await(o *outstanding) {
-	t.stuck = false
+	t.stuck = ""
 	for o.Wait && !o.over {
 		if more, err := t.advance(true); !more || err != nil {
+			t.stuck = t.explain()
 			t.drop(o)
-			o.over, t.stuck = true, true
+			o.over = true
 			o.Done(driver.End{Stuck: true})
 		}
 	}

@@ -204,10 +204,10 @@ call a ANE_ProgramSendRequest program=1
 expect Success
 `)
 	n := strings.Count(start, "\n")
-	if err := failure(t, start+"call a ANE_ProgramSendRequest program=1\n", n+1); !strings.Contains(err, "the call never returns") {
+	if err := failure(t, start+"call a ANE_ProgramSendRequest program=1\n", n+1); !strings.Contains(err, "the call never returns, unless it has a timeout: a call of program slot 0 overlaps with another one of its process") {
 		t.Error(err)
 	}
-	if err := failure(t, start+"call a ANE_ProgramSendRequest program=1 async=p sequence=2\nexpect completion p 2 Success\n", n+2); !strings.Contains(err, "sequence 2 never completes") {
+	if err := failure(t, start+"call a ANE_ProgramSendRequest program=1 async=p sequence=2\nexpect completion p 2 Success\n", n+2); !strings.Contains(err, "sequence 2 never completes: a call of program slot 0 overlaps") {
 		t.Error(err)
 	}
 }
@@ -225,7 +225,7 @@ func TestPorts(t *testing.T) {
 		"call a ANE_GetVersion timeout=1ms":                          `ANE_GetVersion does not take the key "timeout"; it takes size`,
 		"expect completion p 2 Success":                              `no call with sequence 2 was sent with port "p"`,
 		"expect completion q 1 Success":                              `unknown port "q"; did you mean p?`,
-		"expect completion p 1 Success":                              `sequence 1 never completes`,
+		"expect completion p 1 Success":                              `sequence 1 never completes: a call of program slot 0 waits for event 9 to reach 1`,
 		"expect completion p one Success":                            `invalid sequence "one"`,
 		"expect completion p 1":                                      `wrong number of operands (2)`,
 		"send control PING timeout=1ms":                              `PING does not take the key "timeout"; it takes priority, program, process, procedure, bytes`,

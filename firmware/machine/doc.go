@@ -9,6 +9,10 @@
 // [Machine.Add] returned. Calls wait in the task queues of their priorities, and the queues
 // interleave their runs of descriptors on one [engine.Session].
 //
+// Calls of clients take the time of the host's stages, and of the engine; [Machine.RunUntil] and the
+// calls themselves move the clock. Several calls can be outstanding: their completions arrive in the
+// order of time, and a run of descriptors can be stopped in its middle.
+//
 // A [Script] lists the actions of a host and its clients, one step per line. [ReadScript]
 // parses it and [Script.Play] plays it and writes a transcript. [WriteRecording] writes the
 // script of a finished run.

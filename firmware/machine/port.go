@@ -74,7 +74,7 @@ func (p *player) expectCompletion(words []string) error {
 		case !more && p.machine.engine.held:
 			return fmt.Errorf("sequence %d does not complete while requests are held", sequence)
 		case !more:
-			return fmt.Errorf("sequence %d never completes: nothing is left to happen that could end it", sequence)
+			return fmt.Errorf("sequence %d never completes: %s", sequence, p.machine.timeline.explain())
 		}
 	}
 	got := port.calls[sequence].Return

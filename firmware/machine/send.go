@@ -3,7 +3,6 @@ package machine
 import (
 	"cmp"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -158,7 +157,7 @@ func parseTimeout(kv map[string]string) (time.Duration, error) {
 // reportEnd writes how a call with a time limit ended as the outcome of the step.
 func (p *player) reportEnd(e driver.End, program, process int32) error {
 	if e.Stuck {
-		return errNeverReturns
+		return newNeverReturnsError(p.machine.timeline.stuck)
 	}
 	if e.Expired {
 		p.reportReturn(driver.Timeout)
@@ -168,8 +167,10 @@ func (p *player) reportEnd(e driver.End, program, process int32) error {
 	return nil
 }
 
-// errNeverReturns is the error of a step whose call nothing can end.
-var errNeverReturns = errors.New("the call never returns: nothing is left to happen that could end it; give it a timeout, or make it asynchronous")
+// newNeverReturnsError returns the error of a step whose call nothing can end, with the reason.
+func newNeverReturnsError(why string) error {
+	return fmt.Errorf("the call never returns, unless it has a timeout: %s", why)
+}
 
 // mostNumber is the largest number that may be given as key=value.
 const mostNumber = 1 << 20
@@ -466,9 +467,9 @@ func (p *player) invokeSelector(words []string) error {
 	before := p.machine.Now()
 	p.machine.why = ""
 	r := c.user.Call(sel.Number, a)
-	if p.machine.timeline.stuck {
-		p.machine.timeline.stuck = false
-		return errNeverReturns
+	if why := p.machine.timeline.stuck; why != "" {
+		p.machine.timeline.stuck = ""
+		return newNeverReturnsError(why)
 	}
 	if port != nil && r.Return != driver.Success {
 		port.cancel(uint64(n["sequence"]))

@@ -44,8 +44,8 @@ The SCRIPT - is standard input. A failed expectation ends the run with exit stat
   call NAME SELECTOR model=|program=|...     a selector with a struct of its size; size=N
                                              changes the size; priority= of a request is 0
                                              (most urgent) to 7, qos= its class;
-                                             timeout=2ms, async=PORT sequence=N: returns when
-                                             the request is posted
+                                             timeout=2ms; async=PORT sequence=N returns
+                                             when the request is posted
   lease NAME model=MODEL                     the broker opens a model for a client
   map NAME BUFFER bytes=N                    a buffer, for surfaces=BUFFER,BUFFER of calls
   lend NAME OTHER program=N                  a handle to a program, for another client

@@ -47,7 +47,11 @@ func WriteLoad(w io.Writer, d *report.Load) error {
 	p.printQueueWaits(d)
 	if d.HostStages != nil {
 		p.Printf("host, each call: %s", formatStages(d.HostStages))
-		p.Printf("host: other calls may overlap with %s of a call's fixed time; in the rest, %s before the engine works and %s after, no other call is admitted (%s)", d.HostSplit.BesideNs, d.HostSplit.BeforeNs, d.HostSplit.AfterNs, d.HostSplit.Evidence)
+		admitted := "no other call is admitted"
+		if d.InFlight > 1 {
+			admitted = fmt.Sprintf("at most %d calls are admitted", d.InFlight)
+		}
+		p.Printf("host: other calls may overlap with %s of a call's fixed time; in the rest, %s before the engine works and %s after, %s (%s)", d.HostSplit.BesideNs, d.HostSplit.BeforeNs, d.HostSplit.AfterNs, admitted, d.HostSplit.Evidence)
 	}
 	for i := range d.Clients {
 		if x := &d.Clients[i]; x.Stuck > 0 {
