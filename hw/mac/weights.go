@@ -82,12 +82,33 @@ func UnpackInt8(dst []float16.Float16, q []byte, scale []float16.Float16) error 
 		return &FormatError{"int8", 0, fmt.Sprintf("weight count %d is not a multiple of the scale count", len(dst)), len(scale)}
 	}
 	row := len(dst) / len(scale)
-	for i := range dst {
-		s := scale[i/row]
-		if s.IsNaN() {
-			s = halfInf
-		}
-		dst[i] = Round(float64(multiplyWithoutNaN(s.Float32(), float32(int8(q[i])))), NearestEven)
+	for n, s := range scale {
+		expandInt8(dst[n*row:][:row], q[n*row:], s)
 	}
 	return nil
+}
+
+// expandInt8 sets each element of dst to its byte in q times scale. A row that is longer than there are
+// bytes multiplies each of them only once.
+func expandInt8(dst []float16.Float16, q []byte, scale float16.Float16) {
+	if scale.IsNaN() {
+		scale = halfInf
+	}
+	s := scale.Float32()
+	product := func(b byte) float16.Float16 {
+		return Round(float64(multiplyWithoutNaN(s, float32(int8(b)))), NearestEven)
+	}
+	if len(dst) <= 256 {
+		for i := range dst {
+			dst[i] = product(q[i])
+		}
+		return
+	}
+	var products [256]float16.Float16
+	for b := range products {
+		products[b] = product(byte(b))
+	}
+	for i := range dst {
+		dst[i] = products[q[i]]
+	}
 }

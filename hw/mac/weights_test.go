@@ -154,3 +154,29 @@ func TestWeightErrors(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// TestUnpackInt8OfLongRows compares rows on both sides of 256 weights with the same weights one by one,
+// for every byte and for scales at the ends of fp16.
+func TestUnpackInt8OfLongRows(t *testing.T) {
+	for _, scale := range []float16.Float16{0, 0x8000, 1, 0x03ff, 0x2e66, 0x3c00, 0xbc01, 0x7bff, 0x7c00, 0xfc00, 0x7e00} {
+		for _, row := range []int{1, 255, 256, 257, 1000} {
+			q := make([]byte, row)
+			for i := range q {
+				q[i] = byte(i * 7)
+			}
+			got := make([]float16.Float16, row)
+			if err := UnpackInt8(got, q, []float16.Float16{scale}); err != nil {
+				t.Fatal(err)
+			}
+			for i := range q {
+				var want [1]float16.Float16
+				if err := UnpackInt8(want[:], q[i:], []float16.Float16{scale}); err != nil {
+					t.Fatal(err)
+				}
+				if got[i] != want[0] {
+					t.Fatalf("scale %#04x, row of %d: weight %d is %#04x, alone %#04x", scale.Bits(), row, int8(q[i]), got[i].Bits(), want[0].Bits())
+				}
+			}
+		}
+	}
+}
