@@ -1,6 +1,7 @@
 package network
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -55,7 +56,7 @@ func TestEndlessLoop(t *testing.T) {
 		}
 		limit := "more than 512 rounds"
 		if name == "nested" {
-			limit = "more than 32768 nodes"
+			limit = "more than 65536 nodes"
 		}
 		if why := findRefusal(n); !strings.Contains(why, limit) {
 			t.Errorf("%s: %q; want %q", name, why, limit)
@@ -111,6 +112,28 @@ func TestRoundsOfLoops(t *testing.T) {
 	}
 	if why := findRefusal(n); why != "" || len(n.Layers) < 512 {
 		t.Errorf("a Scan of 512: %d layers, refused: %q", len(n.Layers), why)
+	}
+}
+
+// TestNodesOfLoops unrolls a loop of 512 rounds to 51,712 nodes, and refuses one of 66,048, beyond the
+// number of layers that a network may have.
+func TestNodesOfLoops(t *testing.T) {
+	for nodes, want := range map[int]string{100: "", 128: "more than 65536 nodes"} {
+		last := "h"
+		var body []ox.Message
+		for i := range nodes - 1 {
+			next := fmt.Sprintf("t%d", i)
+			body = append(body, ox.Node("Identity", next, names(last)))
+			last = next
+		}
+		body = append(body, ox.Node("Relu", "r", names(last)))
+		n, err := ReadONNX(newLoop(ox.Whole("n", int(graph.Int64), 8, []int{}, 512), body...), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if why := findRefusal(n); !strings.Contains(why, want) || (why == "") != (want == "") {
+			t.Errorf("bodies of %d nodes: refused %q; want %q", nodes, why, want)
+		}
 	}
 }
 

@@ -13,9 +13,9 @@ import (
 // is read is unrolled: the nodes of its body are copied once for each iteration. A copy reads the
 // tensors that the one before it carries on, without a node in between.
 
-// maxUnrolled limits the number of nodes in the unrolled loops of a file. A small file may become about
-// as many layers.
-const maxUnrolled = 1 << 15
+// maxUnrolled limits the number of nodes in the unrolled loops of a file, to as many as a network may
+// have layers.
+const maxUnrolled = 1 << 16
 
 // An UndecidedError reports that a node cannot be settled because a tensor is computed from the
 // network's inputs, such as the condition of a loop.

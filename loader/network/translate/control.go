@@ -12,7 +12,7 @@ import (
 
 // maxUnrolled bounds the operations of blocks that are converted, counted each time. It bounds the time for
 // loops that leave no nodes.
-const maxUnrolled = 1 << 14
+const maxUnrolled = 1 << 16
 
 // translateControl converts an operation with blocks. If that fails for another reason than a malformed
 // block, the operation is unknown.
