@@ -33,7 +33,7 @@ type kernel struct {
 	peers []peer
 }
 
-// A peer is what a Go programmer has without this module: one run does count units of the kernel's
+// A peer is a loop that a Go programmer has without this module: one run does count units of the kernel's
 // work, or moves bytes.
 type peer struct {
 	name         string
@@ -138,7 +138,7 @@ func multiplyAdd(acc, vectors, panel []float32, m, k int) {
 	}
 }
 
-// layerKernels are layers in hw/tiles, with what gathers the windows and rounds the results. Their
+// layerKernels are layers in hw/tiles, with the gathering of windows and the rounding of results. Their
 // peer multiplies as many terms without gathering.
 func layerKernels(tb testing.TB) []kernel {
 	var list []kernel
@@ -175,7 +175,7 @@ func layerKernels(tb testing.TB) []kernel {
 		kernel{"tiles.ChannelSum", "elem", n, 2*n + 2*n/64, func() { tiles.ChannelSum(dst, src, one, 64, mac.H13, post) }, copied})
 }
 
-// copying moves n fp16 values: what every kernel of one element at a time is held against.
+// copying moves n fp16 values. Every kernel of one element at a time is held against it.
 func copying(n int) peer {
 	from, to := make([]half, n), make([]half, n)
 	return peer{"copy", 0, 4 * n, func() { copy(to, from) }}

@@ -19,9 +19,9 @@ const (
 // e.
 const AllTiles uint32 = 1<<Tiles - 1
 
-// tileEnableOffset returns the offset of a tile's enable word in the ANE block. Only those of the
-// first and the last tile are decompiled (table C.14: 32 words from 0xd014 to 0xfec4). The other 30
-// are assumed: the span is no multiple of 31, and 0x300 for each engine with 0x1b0 for its second
+// tileEnableOffset returns the offset of a tile's enable word in the ANE block. Only the offsets of
+// the first and the last tile are decompiled (table C.14: 32 words from 0xd014 to 0xfec4). The other
+// 30 are assumed: the span is no multiple of 31, and 0x300 for each engine with 0x1b0 for its second
 // tile is one of several ways to divide it (15a + b = 0x2eb0).
 func tileEnableOffset(tile int) uint32 {
 	engine, half := uint32(tile/TilesPerEngine), uint32(tile%TilesPerEngine)

@@ -267,8 +267,8 @@ func (p *Program) listANECPorts() (ports []*Port, to map[uint32]uint32, err erro
 	return ports, to, nil
 }
 
-// bufferData returns the bytes from the start of buffer bar to the end of its segment, and those of
-// the sections of weights that follow, with zeros between them. It returns nil if the program has no
+// bufferData returns the bytes from the start of buffer bar to the end of its segment, followed by
+// the further sections of weights, with zeros between them. It returns nil if the program has no
 // such buffer or the segment has no data.
 func (p *Program) bufferData(bar int) []byte {
 	s := p.segmentContaining(p.BARs[bar])
@@ -285,7 +285,7 @@ func (p *Program) bufferData(bar int) []byte {
 }
 
 // weightSections returns the offsets from the buffer of weights at which its sections after the first
-// begin: those of segments __KERN_1 and up that follow it page by page.
+// begin, which are in segments __KERN_1 and up and follow it page by page.
 func (p *Program) weightSections() (starts []int) {
 	first := p.segmentContaining(p.BARs[regs.BARWeights])
 	if first == nil || !strings.HasPrefix(first.Name, "__KERN_") {

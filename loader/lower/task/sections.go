@@ -11,8 +11,8 @@ import (
 
 // SplitConstants divides the constants of a program into sections of at most limit bytes, and returns
 // the offsets at which the sections after the first begin, which are multiples of page. It returns nil
-// if one section is enough. What one operand or engine reads stays in one piece, so a section may be
-// longer only if that is; where a section would begin inside a page, zeros are put before it, and the
+// if one section is enough. The bytes that one operand or engine reads stay in one piece, so a section
+// may be longer only if that is; where a section would begin inside a page, zeros are put before it, and the
 // tasks are moved to the new offsets. limit is a multiple of page. Calling SplitConstants again
 // changes nothing.
 func SplitConstants(tasks []*Task, s *coeff.Section, limit, page int) (starts []int) {
@@ -51,8 +51,8 @@ type move struct{ from, by int }
 // A piece is a range of the constants that must stay together.
 type piece struct{ start, end int }
 
-// listPieces returns what the tasks read of the constants: the weights or the table of an engine, or
-// a tensor.
+// listPieces returns the parts of the constants that the tasks read: the weights or the table of an
+// engine, or a tensor.
 func listPieces(tasks []*Task) (list []piece) {
 	for _, t := range tasks {
 		d := &t.g.KernelDMASrc
@@ -77,7 +77,7 @@ func listPieces(tasks []*Task) (list []piece) {
 	return list
 }
 
-// joinPieces sorts the pieces and joins those that overlap.
+// joinPieces sorts the pieces and joins overlapping ones.
 func joinPieces(list []piece) []piece {
 	slices.SortFunc(list, func(a, b piece) int { return cmp.Compare(a.start, b.start) })
 	var joined []piece
@@ -91,7 +91,7 @@ func joinPieces(list []piece) []piece {
 	return joined
 }
 
-// moveConstants adds to each offset in the constants what the last move at or before it says.
+// moveConstants adds to each offset in the constants the shift of the last move at or before it.
 func (t *registers) moveConstants(moves []move) {
 	shift := func(w *regs.DMAWord) {
 		at, by := int(w.Bytes()), 0

@@ -8,7 +8,7 @@ import (
 )
 
 // A Segmenter is a way to assign operations to backends. The documents name three, and say of the
-// last that it minimizes the cost of a path. What the other two do is assumed from their names,
+// last that it minimizes the cost of a path. The rules of the other two are assumed from their names,
 // greedy and graph-grouped.
 type Segmenter string
 

@@ -42,9 +42,9 @@ func (f *placeFlags) checkFlags() error {
 	return nil
 }
 
-// cacheWords returns what the key of the program cache has of the flags: the mask of units, of which
-// the documents give the engine's bit, 0x4, and the segmenter. The bits of the CPU, 0x1, and the GPU,
-// 0x2, are assumed.
+// cacheWords returns the part of the flags that belongs to the key of the program cache: the mask of
+// units, of which the documents give the engine's bit, 0x4, and the segmenter. The bits of the CPU,
+// 0x1, and the GPU, 0x2, are assumed.
 func (f *placeFlags) cacheWords() string {
 	mask := map[string]int{"engine": 0x5, "all": 0x7, "cpu": 0x1}[f.compute]
 	return fmt.Sprintf("compute_device_types_mask=%#x segmenter=%s", cmp.Or(mask, 0x4), cmp.Or(f.segmenter, "shortest-path"))

@@ -77,8 +77,8 @@ func TestModelPlacement(t *testing.T) {
 	}
 }
 
-// TestReasonsOfTheDocuments asks --compute for what the documents exclude or make the compiler do: each
-// is a reason or a remark about the engine with what it is about, and the layer is timed all the same.
+// TestReasonsOfTheDocuments asks --compute about networks that the documents exclude or that the compiler
+// divides: each gets a reason or a remark about the engine, and the layer is timed all the same.
 func TestReasonsOfTheDocuments(t *testing.T) {
 	yaml := func(layers string) string {
 		return writeFile(t, "net.yaml", []byte("inputs: {x: {c: 8, h: 16, w: 16}, wide: {w: 20000}, tall: {c: 16384, h: 1, w: 1}}\nlayers:\n"+layers))

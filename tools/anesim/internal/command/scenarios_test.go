@@ -9,7 +9,7 @@ import (
 )
 
 // TestScenarios plays the scripts in examples/documents and holds docs/scenarios.md to them. A script
-// begins with its title, what a chapter of the documents states, and what happens here, in comments;
+// begins with its title, the statement of a chapter and the course of events here, in comments;
 // its expectations check that.
 func TestScenarios(t *testing.T) {
 	scripts, err := filepath.Glob(exampleLoad("documents/*.fw"))

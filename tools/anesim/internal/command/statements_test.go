@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A statement is a line of bench/paper/statements.txt: what the documents say, and what shows it.
+// A statement is a line of bench/paper/statements.txt: a claim of the documents, and the evidence here.
 type statement struct {
 	line                        int
 	chapter, text, state, where string
