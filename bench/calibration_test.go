@@ -278,7 +278,6 @@ func TestKnownGaps(t *testing.T) {
 		"r0151": {0.5, "20 us for a 1x1 layer of 192 channels whose arithmetic takes 6"},
 		"r0152": {0.6, "61 us for a 1x1 layer of 256 channels: three times the step for 1.8 times the arithmetic"},
 		"r0180": {0.3, "208 descriptors with 4.5 MB of results; the time left over is about that of the writes, as if they did not overlap with the copy before the next product"},
-		"r0184": {0.4, "375 rows at 300 MHz: half of it is patches of 2 x 256 where the vendor's compiler seems to have 3 x 128"},
 		"n03":   {0.4, "the program of n02 in a later phase of the same machine, 30 % slower"},
 		"r0179": {0.3, "35 us for a matrix of 64 KiB; its source calls it 512 KiB"},
 	}
