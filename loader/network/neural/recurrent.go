@@ -117,6 +117,46 @@ func addRecurrent(x *layer) []*graph.Value {
 	return results
 }
 
+// addGRU adds a recurrent layer without a cell, whose reset gate multiplies the state. ONNX lists the gates
+// as update, reset and output.
+func addGRU(x *layer) []*graph.Value {
+	in, out := x.integer(1, 0), x.integer(2, 0)
+	if !x.checkSizes(in, out) {
+		return nil
+	}
+	v, steps, batch := x.sequenceOf(in)
+	var names []string
+	for _, m := range x.parts(10) {
+		names = append(names, x.activation(m))
+	}
+	if len(names) != 2 {
+		x.refusef("layer has %d activations; want 2", len(names))
+	}
+	sequence := x.bool(15)
+	a := attrs{"hidden_size": newInt(out), "activations": {Texts: names}, "linear_before_reset": newInt(0)}
+	if x.bool(100) {
+		if sequence {
+			x.refusef("the order of the results of a reversed sequence is not certain")
+		}
+		a["direction"] = newText("reverse")
+	}
+	w, r := x.gates(x.message, []protowire.Number{30, 31, 32}, out, in), x.gates(x.message, []protowire.Number{50, 51, 52}, out, out)
+	var b *graph.Value
+	if x.bool(20) { // one bias, where ONNX has two
+		second := x.emit("Unsqueeze", nil, x.uniform(0, 3*out), x.list(0))
+		b = x.emit("Concat", attrs{"axis": newInt(1)}, x.gates(x.message, []protowire.Number{70, 71, 72}, out), second)
+	}
+	y := x.emitAll("GRU", a, 2, v, w, r, b, nil, x.stateOf(1, batch, out))
+	if !sequence {
+		y[0], steps = y[1], 1
+	}
+	results := []*graph.Value{x.resultOf(y[0], steps, batch, out)}
+	if x.outputs == 2 {
+		results = append(results, x.resultOf(y[1], 1, batch, out))
+	}
+	return results
+}
+
 // addLSTM adds a recurrent layer with a cell. ONNX lists the gates as input, output, forget and cell.
 func addLSTM(x *layer) []*graph.Value {
 	in, out := x.integer(1, 0), x.integer(2, 0)
