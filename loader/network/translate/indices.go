@@ -204,6 +204,24 @@ func emitReverseSequence(x *operation) {
 	x.emitNode("Transpose", []string{y}, newIntsAttr("perm", back...))
 }
 
+// emitClassify makes the probabilities of a classifier, a dictionary by label, those that it is given, and
+// leaves out the label of the largest: labels are no part of a network's work. A program that returns the
+// label alone returns the probabilities in its place.
+func emitClassify(x *operation) {
+	in := x.inputName("probabilities")
+	x.arguments("classes")
+	if len(x.Outputs) != 2 {
+		x.err = fmt.Errorf("operation has %d results; want a label and a dictionary", len(x.Outputs))
+		return
+	}
+	label, all := x.Outputs[0].Name, x.Outputs[1].Name
+	x.labels[label] = all
+	delete(x.model.Known, label)
+	x.elems[all], x.dims[all] = x.elems[in], x.dims[in]
+	delete(x.model.Known, all) // a dictionary states no shape
+	x.appendNode("Identity", []string{in}, []string{all}, nil)
+}
+
 // emitCumSum emits a node that computes a cumulative sum along an axis.
 func emitCumSum(x *operation) {
 	truth := func(key string) int64 {

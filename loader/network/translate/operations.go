@@ -76,7 +76,7 @@ func newEmitterTable() map[string]func(x *operation) {
 		},
 		"upsample_nearest_neighbor": newUpsampleEmitter("nearest"), "upsample_bilinear": newUpsampleEmitter("linear"),
 		"resize_nearest_neighbor": newResizeEmitter("nearest"), "resize_bilinear": newResizeEmitter("linear"), "resize": emitResize,
-		"gather": emitGather,
+		"gather": emitGather, "classify": emitClassify,
 		"select": func(x *operation) {
 			x.emitNode("Where", []string{x.inputName("cond"), x.inputName("a"), x.inputName("b")})
 		},

@@ -38,6 +38,7 @@ type reader struct {
 	renamed   map[string]string // names of values in the block that is being converted, by those in the file
 	unrolled  int               // operations of blocks that were converted
 	copies    int               // counter of converted blocks
+	labels    map[string]string // probabilities by the result that is the label of a classifier
 }
 
 // elemTypes maps element types to those of a graph. Elements of a few bits become bytes.
@@ -65,7 +66,7 @@ func Function(f *mil.Function, dir string, text bool) (*Graph, error) {
 	r := &reader{
 		dir: dir, text: text, files: map[string]coreml.Weights{}, texts: map[string]string{}, dims: map[string][]int64{},
 		elems: map[string]onnx.DataType{}, constants: map[string]*onnx.Tensor{}, packings: map[*onnx.Tensor]*graph.Packing{},
-		states: map[string]string{}, sources: map[string]string{},
+		states: map[string]string{}, sources: map[string]string{}, labels: map[string]string{},
 	}
 	r.model.Opsets = map[string]int64{"": opset}
 	r.model.Constants, r.model.Known = map[string]*onnx.Tensor{}, map[string]onnx.Value{}
@@ -85,6 +86,12 @@ func Function(f *mil.Function, dir string, text bool) (*Graph, error) {
 		}
 	}
 	for _, out := range f.Outputs {
+		if all, ok := r.labels[out]; ok {
+			if slices.Contains(f.Outputs, all) {
+				continue
+			}
+			out = all
+		}
 		v := onnx.Value{Name: out, Type: r.elems[out]}
 		r.model.Outputs = append(r.model.Outputs, v)
 	}
