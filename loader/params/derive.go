@@ -44,6 +44,8 @@ func Derive(name string, r loader.Range, compile func(value uint64) (*loader.Pro
 	case (r.Stop-r.Start)/r.Step >= MaxValues:
 		return bad(r.Stop, "the range has more than %d values", MaxValues)
 	}
+	// The two ends determine every linear term. The program of the largest value is the one that
+	// is kept, because its buffers have room for all others.
 	low, err := compile(r.Start)
 	if err != nil {
 		return nil, nil, err
@@ -64,6 +66,9 @@ func Derive(name string, r loader.Range, compile func(value uint64) (*loader.Pro
 	if err != nil {
 		return nil, nil, err
 	}
+	// Between the ends the compiler may choose otherwise (another tile, one more task), so every
+	// value is compiled and compared. The ends are compared too: a field of few bits may not hold
+	// what was fitted.
 	for v := r.Start; v <= r.Stop; v += r.Step {
 		p := low
 		if v == r.Stop {
@@ -118,6 +123,9 @@ func (d *derivation) relocateChangedFields() string {
 	if len(low) != len(high) {
 		return fmt.Sprintf("the chain has %d descriptors, but %d at %s=%d", len(low), len(high), d.name, d.r.Stop)
 	}
+	// A parameter changes values of fields, and nothing else: not the header (apart from the
+	// estimate of its time, which nothing reads), not which registers a descriptor writes, and
+	// not bits without a name, of which it is unknown what a value between would mean.
 	for k := range low {
 		if clearHeaderTime(low[k]) != clearHeaderTime(high[k]) {
 			return fmt.Sprintf("descriptor %d has a different header than at %s=%d", k, d.name, d.r.Stop)
@@ -170,6 +178,7 @@ func (d *derivation) addChangedPortAxes() string {
 			if from == to {
 				return true
 			}
+			// A port's axis has no shift, unlike a field: sizes and strides are whole.
 			scale, plus, shift, ok := d.fitLinearTerm(from, to, 0)
 			if ok && shift == 0 {
 				d.set.Axes = append(d.set.Axes, loader.LiveAxis{Port: a.Name, Direction: a.Direction, Axis: axis, Stride: stride, Name: d.name, Scale: scale, Plus: plus})
@@ -204,6 +213,7 @@ func listDescriptors(p *loader.Program) (list []*regs.Descriptor, err error) {
 // compares the copy with p, the program that was compiled for that value. It returns the first
 // difference as a clause, or "" if there is none.
 func describeDifference(derived, p *loader.Program, name string, value uint64) string {
+	// The text, ports and relocations are changed below and are the derived program's own.
 	q := *derived
 	q.Ports, q.Relocations = slices.Clone(derived.Ports), slices.Clone(derived.Relocations)
 	q.Text = slices.Clone(derived.Text)
@@ -238,6 +248,7 @@ func describeDifference(derived, p *loader.Program, name string, value uint64) s
 	}
 	for i := range p.Ports {
 		a, b := &q.Ports[i], &p.Ports[i]
+		// The derived program has the memory of the largest value, so a port may need less of it.
 		if a.Shape != b.Shape || a.Strides != b.Strides || b.Bytes > a.Bytes {
 			return fmt.Sprintf("%v %s has a different layout than in the derived program", b.Direction, b.Name)
 		}

@@ -53,6 +53,9 @@ func (s *Set) Apply(p *loader.Program) (*loader.Program, error) {
 		if r.Kind == loader.DeviceAddress {
 			r.Within = loader.BufferBase(list[r.Task], r.Register)
 		}
+		// A descriptor may write a register more than once. All of its words change, as the last
+		// one holds when the task runs. Resolving each here reports a default that does not fit
+		// before anything runs.
 		for _, off := range words {
 			r.Off = off
 			if _, err := r.Resolve(&p.BARs); err != nil {
@@ -67,6 +70,7 @@ func (s *Set) Apply(p *loader.Program) (*loader.Program, error) {
 		}
 	}
 	q.LiveAxes = append(q.LiveAxes, s.Axes...)
+	// Only now do all axes have their parameter: the ports get the default sizes.
 	for i := range s.Parameters {
 		if err := SetShape(&q, s.Parameters[i].Name, s.Parameters[i].Value); err != nil {
 			return nil, err
