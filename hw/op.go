@@ -102,35 +102,49 @@ func classifyMove(g *regs.Groups, o *regs.Operands) Op {
 // the L2. It moves axes if two of them, both of more than one element, follow each other in another
 // order in the result. An axis that repeats has no place of its own.
 func classifyReorder(s, r *regs.Operand) Op {
-	from, to := strides(s), strides(r)
-	op := Copy
-	extents := [...]int{r.Groups, r.Planes(), r.Channels, r.Height}
-	for i, n := range extents {
-		for j, m := range extents[:i] {
-			switch {
-			case n <= 1 || m <= 1 || from[i] == 0 || from[j] == 0 || (from[i] < from[j]) == (to[i] < to[j]):
-			case j == 0:
-				return Regroup
-			default:
-				op = Transpose
-			}
-		}
+	if r.Groups > 1 && (swaps(r.Planes(), s, r, groupAxis, planeAxis) || swaps(r.Channels, s, r, groupAxis, channelAxis) || swaps(r.Height, s, r, groupAxis, rowAxis)) {
+		return Regroup
 	}
-	return op
+	if d := r.Planes(); d > 1 && (swaps(r.Channels, s, r, planeAxis, channelAxis) || swaps(r.Height, s, r, planeAxis, rowAxis)) ||
+		r.Channels > 1 && swaps(r.Height, s, r, channelAxis, rowAxis) {
+		return Transpose
+	}
+	return Copy
 }
 
-// strides returns the distances between the groups, planes, channels and rows of an operand, in
-// bytes and without their signs.
-func strides(o *regs.Operand) [4]int64 {
+// The axes of an operand but its columns, which are the innermost ones.
+const (
+	groupAxis = iota
+	planeAxis
+	channelAxis
+	rowAxis
+)
+
+// swaps reports whether axis b, of the given extent, is outside axis a in one of the operands s and
+// r but inside it in the other.
+func swaps(extent int, s, r *regs.Operand, a, b int) bool {
+	if extent <= 1 {
+		return false
+	}
+	p, q := stride(s, a), stride(s, b)
+	return p != 0 && q != 0 && (p < q) != (stride(r, a) < stride(r, b))
+}
+
+// stride returns the distance between two elements of an operand along an axis, in bytes and without
+// its sign.
+func stride(o *regs.Operand, axis int) int64 {
 	t := &o.Tile
-	list := [4]int64{int64(t.Group), int64(t.Depth), int64(t.Channel), int64(t.Row)}
-	if o.DRAM {
-		list = [4]int64{o.Group, o.DepthStride, o.Plane, o.Row}
+	switch {
+	case !o.DRAM:
+		return int64([...]uint32{t.Group, t.Depth, t.Channel, t.Row}[axis])
+	case axis == groupAxis:
+		return max(o.Group, -o.Group)
+	case axis == planeAxis:
+		return max(o.DepthStride, -o.DepthStride)
+	case axis == channelAxis:
+		return max(o.Plane, -o.Plane)
 	}
-	for i, n := range list {
-		list[i] = max(n, -n)
-	}
-	return list
+	return max(o.Row, -o.Row)
 }
 
 // isNeutral reports whether a planar task with one source and the registers p leaves it as it is.
