@@ -245,7 +245,7 @@ func TestScriptErrors(t *testing.T) {
 func FuzzScript(f *testing.F) {
 	f.Add([]byte("model a layer add c=4\nsend control BOOT\nsend control LOAD_PROGRAM program=0 model=a\nsend control CREATE_PROCESS program=0 process=0\nhold\nsend execution PROCEDURE_CALL program=0 process=0\nsend control UNLOAD_PROGRAM program=0\ndrain"))
 	f.Add([]byte("client a rights=user-access,broker qos=utility\ncall a 0\ncall a 3 model=\nask a program=1\nclose a\ncall a 0"))
-	for _, name := range []string{"events", "gates", "resident", "secure"} {
+	for _, name := range []string{"async", "broker", "buffers", "events", "gates", "resident", "secure"} {
 		if text, err := os.ReadFile(filepath.Join("..", "..", "tools", "anesim", "examples", name+".fw")); err == nil {
 			f.Add(text)
 		}

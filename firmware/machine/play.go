@@ -162,6 +162,7 @@ func (p *player) closeClient(name string) error {
 	}
 	if c.broker != nil {
 		p.machine.disconnect(c.broker)
+		c.broker, c.leases = nil, nil
 	}
 	p.reportOutcome(fmt.Sprintf("closed; user clients: %d", p.machine.driver.Clients()), "closed")
 	return nil

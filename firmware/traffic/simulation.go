@@ -310,6 +310,7 @@ type simulation struct {
 	pending   []int              // calls of each client that have not returned
 	served    []int              // calls of each client that have passed the broker and not returned
 	callers   int                // brokered clients with pending calls
+	asking    int                // calls that wait for the broker
 	gate      [queue.Queues]fifo // calls that wait for the gate, by priority
 	queue     *queue.Scheduler   // calls in the task queues
 	inside    int                // calls that have passed the gate and not yet returned
@@ -419,6 +420,7 @@ func (s *simulation) handleEvent(e *event) error {
 		s.reportEvent(Gated, s.now, e.call)
 		if s.Clients[e.call.client].Brokered {
 			s.brokered[e.call.client].push(e.call)
+			s.asking++
 			s.serveCalls()
 		} else {
 			s.gate[s.Clients[e.call.client].Priority].push(e.call)
@@ -474,7 +476,7 @@ func (s *simulation) startCall(i int) {
 // serveCalls makes the broker pass on the calls that wait for it, the most urgent first and then the
 // oldest, of the clients that may have another call in flight.
 func (s *simulation) serveCalls() {
-	for s.callers > 0 {
+	for s.asking > 0 {
 		var best *call
 		for i := range s.brokered {
 			c := s.brokered[i].first()
@@ -490,6 +492,7 @@ func (s *simulation) serveCalls() {
 			return
 		}
 		s.brokered[best.client].pop()
+		s.asking--
 		s.served[best.client]++
 		s.gate[s.Clients[best.client].Priority].push(best)
 	}
