@@ -4,6 +4,7 @@ import (
 	"anesim"
 	"anesim/firmware/engine"
 	"anesim/hw/clock"
+	"anesim/hw/machine"
 )
 
 // A Repeat describes a run of several dispatches. The report lists only the first Listed of them,
@@ -40,7 +41,7 @@ func newRepeat(r *anesim.Result) *Repeat {
 				t += part.at.Descriptors[i].Time
 			}
 			*part.engine += t
-			*part.wall += t + p.Host + part.at.Idle + part.at.Wake
+			*part.wall += machine.Wall(t, p.Host) + part.at.Idle + part.at.Wake
 		}
 	}
 	return d

@@ -11,6 +11,7 @@ import (
 	"anesim/hw/clock"
 	"anesim/hw/evidence"
 	"anesim/hw/host"
+	"anesim/hw/machine"
 )
 
 // Schema is the version of the JSON reports. The names of fields change only together with it.
@@ -291,7 +292,7 @@ func newTotal(r *hw.Report) Total {
 // those in the timeline l.
 func newWall(r *anesim.Result, l *anesim.Timeline) Wall {
 	t := newTotal(r.Report)
-	t.WallNs += r.Host() + l.Idle.Time + l.Wake.Time
+	t.WallNs = machine.Wall(t.TimeNs, r.Host()) + l.Idle.Time + l.Wake.Time
 	return Wall{
 		Total:  t,
 		IdleNs: l.Idle.Time, IdleNJ: l.Idle.Energy,

@@ -8,6 +8,7 @@ import (
 
 	"anesim/bench/explain"
 	"anesim/bench/report"
+	"anesim/hw/machine"
 	"anesim/tools/anesim/internal/terminal"
 )
 
@@ -67,7 +68,7 @@ func selectLayers(d *report.Network, top int) []bool {
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
 		x, y := &d.Layers[a], &d.Layers[b]
-		return cmp.Compare(y.Total.TimeNs+y.HostNs, x.Total.TimeNs+x.HostNs)
+		return cmp.Compare(machine.Wall(y.Total.TimeNs, y.HostNs), machine.Wall(x.Total.TimeNs, x.HostNs))
 	})
 	for k, i := range order {
 		shown[i] = top == 0 || k < top
