@@ -114,7 +114,7 @@ func (g groups) addToStateGroups(r *Residual) {
 }
 
 // sizeClasses are the classes of calls by their measured length, shortest first.
-var sizeClasses = [...]string{"below 0.5 ms", "0.5 to 2 ms", "2 to 10 ms", "10 ms or longer"}
+var sizeClasses = [...]string{"below 500 us", "500 us to 2 ms", "2 to 10 ms", "10 ms or longer"}
 
 // sizeClass returns the class of row r in [sizeClasses].
 func sizeClass(r *measured.Row) string { return lengthClass(r.Latency) }
