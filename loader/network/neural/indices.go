@@ -60,10 +60,11 @@ func addSlidingWindows(x *layer) []*graph.Value {
 		return nil
 	}
 	windows := (v.Dims[axis]-size)/step + 1
-	if windows > maxFilled/size {
-		x.refusef("%d windows of %d elements exceed the limit of %d elements", windows, size, maxFilled)
+	if windows > maxFilled/size || x.filled+windows*size > maxFilled {
+		x.refusef("%d windows of %d elements exceed the limit of %d elements of the file", windows, size, maxFilled)
 		return nil
 	}
+	x.filled += windows * size
 	at := &graph.Const{Dims: []int{windows, size}, Type: graph.Int64}
 	for w := range windows {
 		for k := range size {

@@ -19,6 +19,17 @@ func inferPoolIndices(n *graph.Node) ([]graph.Result, error) {
 	return r, err
 }
 
+// maxComparisons bounds the elements that the host compares for one node, which takes some seconds.
+const maxComparisons = 1 << 31
+
+// checkComparisons returns an error if n results of up to each comparisons need too many.
+func checkComparisons(n, each int) error {
+	if each > 0 && n > maxComparisons/each {
+		return fmt.Errorf("%d results of up to %d comparisons each; want at most %d in all", n, each, maxComparisons)
+	}
+	return nil
+}
+
 func foldPoolIndices(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	x, d, err := readConstantOperand(n, 0)
 	if err != nil {
@@ -30,6 +41,9 @@ func foldPoolIndices(n *graph.Node, res []graph.Result) ([]*graph.Const, error) 
 	}
 	byColumns := n.Int("storage_order", 0) != 0
 	n.Accept("ceil_mode", int64(n.Int("ceil_mode", 0))) // the window has it
+	if err := checkComparisons(graph.Elements(res[0].Dims), graph.Elements(w.Taps)); err != nil {
+		return nil, err
+	}
 	rank := len(w.Taps)
 	plane, columns, rows := graph.Elements(d[2:]), d[len(d)-1], 1
 	if rank > 1 {
@@ -92,6 +106,9 @@ func foldMaxRoiPool(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	}
 	x, d, regions, to := in[0].numbers, in[0].dims, in[1].numbers, res[0].Dims
 	scale := float64(n.Float("spatial_scale", 1))
+	if err := checkComparisons(to[0]*d[1], d[2]*d[3]); err != nil {
+		return nil, err
+	}
 	out := make([]float64, graph.Elements(to))
 	c, ph, pw, h, w := d[1], to[2], to[3], d[2], d[3]
 	// bounds returns the first pixel of part i of parts, and the one after the last.

@@ -454,3 +454,19 @@ func TestTable(t *testing.T) {
 		t.Errorf("something is said of an unknown operator: %+v", o)
 	}
 }
+
+// Pools with indices and pools of regions that would compare for hours are refused at once.
+func TestManyComparisons(t *testing.T) {
+	for _, n := range []*graph.Node{
+		newNode("MaxPoolIndices", 1, attributes{"kernel_shape": newIntsAttr(1<<12, 1<<12), "pads": newIntsAttr(1<<11, 1<<11, 1<<11, 1<<11)}, newFloats([]int{1, 1, 1 << 9, 1 << 9}, make([]float64, 1<<18)...)),
+		newNode("MaxRoiPool", 1, attributes{"pooled_shape": newIntsAttr(1, 1)}, newFloats([]int{1, 1, 1 << 9, 1 << 9}, make([]float64, 1<<18)...), newFloats([]int{1 << 14, 5}, make([]float64, 5<<14)...)),
+	} {
+		res, err := Infer(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Of(n.Op).Fold(n, res); err == nil || !strings.Contains(err.Error(), "comparisons") {
+			t.Errorf("%s: %v; want a limit of comparisons", n.Op, err)
+		}
+	}
+}

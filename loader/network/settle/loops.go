@@ -218,6 +218,9 @@ func (s *settler) settleBatchedScan(n *Node) error {
 			steps = d[1]
 		}
 	}
+	if batch > maxUnrolled || steps > maxUnrolled {
+		return fmt.Errorf("a scan of %d slices for each of %d elements of the batch exceeds the limit of %d nodes", steps, batch, maxUnrolled)
+	}
 	results := make([][]*graph.Value, len(n.Out)) // for each element of the batch
 	for b := range batch {
 		var states []*graph.Value

@@ -193,10 +193,11 @@ func emitSlidingWindows(x *operation) {
 		return
 	}
 	windows := (d[axis]-size)/stride + 1
-	if windows > int64(maxUnpackedElements(x))/size {
+	if most := int64(maxUnpackedElements(x)); windows > most/size || int64(x.generated)+windows*size > most {
 		x.err = fmt.Errorf("%d windows of %d elements exceed the limit of %d elements for a model of this size", windows, size, maxUnpackedElements(x))
 		return
 	}
+	x.generated += int(windows * size)
 	at := make([]float64, 0, windows*size)
 	for w := range windows {
 		for k := range size {
