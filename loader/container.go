@@ -227,6 +227,8 @@ func parseContainer(in pieces) (*Container, error) {
 	if c.FileType != fileExecutable {
 		return nil, newFormatError(12, c.FileType, "unknown file type; want %d for an executable", fileExecutable)
 	}
+	// Each load command has a header at least, so the bytes bound their number. maxLoads bounds what
+	// a long file of nothing but headers can make.
 	n, total := le.Uint32(file[16:]), uint64(le.Uint32(file[20:]))
 	if total > uint64(len(file)-headerSize) {
 		return nil, newFormatError(20, total, "size of the load commands exceeds the %#x bytes after the header", len(file)-headerSize)
@@ -237,6 +239,7 @@ func parseContainer(in pieces) (*Container, error) {
 	if n > maxLoads {
 		return nil, newFormatError(16, n, "load command count exceeds %#x", maxLoads)
 	}
+	// The header and the load commands are claimed too: no section may overlap them.
 	if _, err := r.claimBytes(20, 0, headerSize+total, "load commands"); err != nil {
 		return nil, err
 	}

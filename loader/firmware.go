@@ -126,6 +126,8 @@ func readPackageProgram(file []byte, at uint64) (q PackageProgram, end uint64, e
 		return q, 0, newFormatError(at, nil, "truncated program header; want %d bytes", packageHeader)
 	}
 	header, count, size, name := uint64(le.Uint32(b[4:])), le.Uint32(b[12:]), le.Uint64(b[16:]), uint64(le.Uint32(b[24:]))
+	// The program's size bounds everything that follows, so it is checked before the rest, and the
+	// name before the header that is rounded up from it.
 	switch {
 	case le.Uint32(b) != magicFirmwareProg:
 		return q, 0, newFormatError(at, le.Uint32(b), "unknown magic number; want \"ANEP\" for a program")
@@ -157,10 +159,12 @@ func readPackageProgram(file []byte, at uint64) (q PackageProgram, end uint64, e
 			return q, 0, newFormatError(at+4, le.Uint32(b[4:]), "unexpected section header size; want %#x bytes", packageHeader)
 		case le.Uint64(b[24:]) != 0:
 			return q, 0, newFormatError(at+24, le.Uint64(b[24:]), "reserved word of the section is not zero")
+		// Rounding up a size near 2^64 gives 0, so the size itself is compared first.
 		case n > uint64(len(b)-packageHeader) || roundUpTo(n, packageAlign) > uint64(len(b)-packageHeader):
 			return q, 0, newFormatError(at+16, n, "padded section size exceeds the remaining %#x bytes of the program", len(b)-packageHeader)
 		}
 		s := PackageSection{Kind: PackageKind(le.Uint32(b[8:])), Flags: le.Uint32(b[12:]), off: at + packageHeader}
+		// The capacity ends with the section: what a caller appends must not reach the next one.
 		s.Data = file[s.off : s.off+n : s.off+n]
 		at = s.off + roundUpTo(n, packageAlign)
 		if err := checkZeros(file, s.off+n, at); err != nil {

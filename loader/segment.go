@@ -17,6 +17,7 @@ func (r *reader) decodeSegment(at uint64, b []byte) (Load, error) {
 		MaxProt: Protection(le.Uint32(b[56:])), Prot: Protection(le.Uint32(b[60:])),
 		Flags: SegmentFlags(le.Uint32(b[68:])),
 	}
+	// The number of sections is the file's word: their bytes must be there before any is made.
 	n := uint64(le.Uint32(b[64:]))
 	if n > uint64(len(b)-segmentSize)/sectionSize {
 		return nil, newFormatError(at+64, n, "section count of segment %s is too large for its command of %#x bytes", s.Name, len(b))
@@ -24,6 +25,7 @@ func (r *reader) decodeSegment(at uint64, b []byte) (Load, error) {
 	if !isInAperture(s.Addr, s.MemSize) {
 		return nil, newFormatError(at+24, s.Addr, "address of segment %s leaves no room for %#x bytes in the %d-bit device address space", s.Name, s.MemSize, regs.AddressBits)
 	}
+	// An offset and a size of 64 bits may wrap around when added, so one is taken from the other.
 	size := r.file.totalBytes()
 	if s.Offset > size || s.FileSize > size-s.Offset {
 		return nil, newFormatError(at+40, s.Offset, "offset of segment %s leaves no room for %#x bytes in the file (%#x bytes)", s.Name, s.FileSize, size)
@@ -38,6 +40,8 @@ func (r *reader) decodeSegment(at uint64, b []byte) (Load, error) {
 		}
 		s.Sections = append(s.Sections, sec)
 	}
+	// The sections have claimed the bytes of a segment that has any. Others hold their bytes
+	// themselves.
 	if n == 0 && s.FileSize > 0 {
 		var err error
 		if s.Data, err = r.claimBytes(at+40, s.Offset, s.FileSize, "segment "+s.Name); err != nil {
