@@ -103,7 +103,7 @@ func (s *Spreads) newDeviation(r *measured.Row, estimate float64, protocol Proto
 	return d
 }
 
-// features returns what widens or narrows the interval of row r: how well the fit knows its
+// features returns the properties that widen or narrow the interval of row r: how well the fit knows its
 // machine, its kind of work, and the estimate of its length in nanoseconds.
 func (s *Spreads) features(r *measured.Row, estimate float64, protocol Protocol) []string {
 	preset, session := findHostPreset(r), RowSession(r)

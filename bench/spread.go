@@ -8,7 +8,7 @@ import (
 	"anesim/hw"
 )
 
-// A deviation says how far a measurement lies from its estimate, and what may tell how far it lies.
+// A deviation says how far a measurement lies from its estimate, and which properties may tell.
 type deviation struct {
 	// distance is 0 if both are equal, d if the measurement is 1+d times the estimate, and -d if the
 	// estimate is 1+d times the measurement.

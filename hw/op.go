@@ -98,7 +98,7 @@ func classifyMove(g *regs.Groups, o *regs.Operands) Op {
 	return Copy
 }
 
-// classifyReorder returns what a task does whose source s and result r are both in memory or both in
+// classifyReorder returns the kind of a task whose source s and result r are both in memory or both in
 // the L2. It moves axes if two of them, both of more than one element, follow each other in another
 // order in the result. An axis that repeats has no place of its own.
 func classifyReorder(s, r *regs.Operand) Op {

@@ -2,7 +2,7 @@ package lint
 
 import "anesim/hw/regs"
 
-// Values of fields of DstDMAConfig: the DMA that read what the result overwrites, and how far back.
+// Values of fields of DstDMAConfig: the DMA that read the area that the result overwrites, and how far back.
 const (
 	overTileDMA   = 1
 	overKernelDMA = 2

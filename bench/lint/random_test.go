@@ -18,7 +18,7 @@ var (
 
 // Programs that we compile from random graphs have no finding but results that nothing reads, which
 // cost time and are not wrong: tensors that share a place in L2 or in scratch memory do so one after
-// the other, and no run ends while L2 holds what is needed. This checks the lowering without any value,
+// the other, and no run ends while L2 holds data that is needed. This checks the lowering without any value,
 // by other code than that which chose the places.
 func TestRandomGraphs(t *testing.T) {
 	descriptors, unread := 0, 0

@@ -24,7 +24,7 @@ type Arguments struct {
 	Timeout time.Duration
 }
 
-// A Completion is what arrives at the wake port of an asynchronous request.
+// A Completion is the message that arrives at the wake port of an asynchronous request.
 type Completion struct {
 	Return Return
 	Reply  []byte // ReplyBytes bytes: the sequence at +0x00, the token at +0x08, the Return at +0x20

@@ -23,7 +23,7 @@ const (
 // openDevice answers the handshake that opens the device. It copies the caller's struct in
 // to out and then stores a new token, the driver's version and the properties of the chip
 // there. It returns Busy if the client has opened the device already, and NotPrivileged if the client
-// may use only what the broker lends to it.
+// may use only programs that the broker lends to it.
 func (c *Client) openDevice(in, out []byte) Return {
 	switch in[0] {
 	case usageStandard:

@@ -62,7 +62,7 @@ type Call struct {
 	last   RunCost
 }
 
-// A RunCost says what the last run of a call cost.
+// A RunCost holds the cost of the last run of a call.
 type RunCost struct {
 	// Delay is the time before the first descriptor, for a wake-up and for the results of the call
 	// before to reach memory.

@@ -10,7 +10,7 @@ import (
 	"anesim/firmware/command"
 )
 
-// Queries print what the controller answers.
+// Queries print the answers of the controller.
 func TestQueriesOfScripts(t *testing.T) {
 	out := script(t, fmt.Sprintf(`send control BUILDINFO
 expect %s

@@ -8,7 +8,7 @@ import (
 	"anesim/firmware/driver"
 )
 
-// A Lease is what the broker gives a client for a model: handles of the program, which the broker has
+// A Lease is given to a client by the broker for a model: handles of the program, which the broker has
 // created and prepared on its own connection to the driver, and of its intermediate buffer.
 type Lease struct {
 	Token        uint64

@@ -18,5 +18,5 @@
 //
 // Time is provided by the caller: each run returns how long it takes. In package machine, a run
 // executes descriptors on the device; in package traffic, it has a known length. Between
-// [Scheduler.Begin] and [Scheduler.End], the caller may submit what arrives during the run.
+// [Scheduler.Begin] and [Scheduler.End], the caller may submit requests that arrive during the run.
 package queue

@@ -36,7 +36,7 @@ type stepCall struct {
 	started                     bool
 }
 
-// A stepResult is what both models must agree on.
+// A stepResult holds the figures that both models must agree on.
 type stepResult struct {
 	Busy, Lost, Useful, Stops int
 	Started                   []int

@@ -187,7 +187,7 @@ func (f *File) MaskedWrite(addr, mask, value uint32) error {
 // Masked returns old with the bits that are set in mask replaced by the bits of value.
 func Masked(old, mask, value uint32) uint32 { return old&^mask | value&mask }
 
-// Groups holds a copy of all task registers, by register group, and what a task with these
+// Groups holds a copy of all task registers, by register group, and the meanings of a task with these
 // registers does.
 type Groups struct {
 	KernelDMASrc KernelDMASrc

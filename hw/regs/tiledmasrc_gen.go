@@ -154,13 +154,13 @@ func (w SrcDMAConfig) WithDepMode(v uint32) SrcDMAConfig {
 	return SrcDMAConfig{replaceField(w.v, 16, 2, v)}
 }
 
-// FromPrevious reports whether bit 18 of the word is set: a source is what the previous task wrote
-// or described in memory, as in 346 of 346 tasks; of source 1 also if it is source 2. The field is
-// known from the bytes of programs. Listings print its bits as a number.
+// FromPrevious reports whether bit 18 of the word is set: a source is the tensor that the previous
+// task wrote or described in memory, as in 346 of 346 tasks; of source 1 also if it is source 2.
+// The field is known from the bytes of programs. Listings print its bits as a number.
 func (w SrcDMAConfig) FromPrevious() bool { return w.v>>18&1 != 0 }
 
-// WithFromPrevious returns w with bit 18 set to v, which says whether a source is what the previous
-// task wrote or described in memory.
+// WithFromPrevious returns w with bit 18 set to v, which says whether a source is the tensor that
+// the previous task wrote or described in memory.
 func (w SrcDMAConfig) WithFromPrevious(v bool) SrcDMAConfig {
 	return SrcDMAConfig{replaceField(w.v, 18, 1, boolToBit(v))}
 }

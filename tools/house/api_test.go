@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// apiFile lists what the module's packages export, those below internal directories and commands
+// apiFile lists the declarations that the module's packages export, those below internal directories and commands
 // apart.
 const apiFile = "docs/api.txt"
 

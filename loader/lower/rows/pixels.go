@@ -15,9 +15,9 @@ import (
 // of 2026 writes them. Its tensors are the columns of row chains, [channel][pixel], and like those they
 // have three places in L2:
 //
-//	columns  [channel][pixel]       what planar tasks work on
-//	rows     [pixel][channel]       columns, transposed: what a mean over channels reads
-//	blocks   [channel][8 pixels]    rows, transposed: what a convolution reads
+//	columns  [channel][pixel]       read by planar tasks
+//	rows     [pixel][channel]       columns, transposed: read by a mean over channels
+//	blocks   [channel][8 pixels]    rows, transposed: read by a convolution
 //
 // The rules, each with the number of places in the three known programs that show it, of those that
 // could (they are one layer norm, one norm with a feed-forward, one norm with three projections):

@@ -23,7 +23,7 @@ func findOptimizerExpander(op string) func(e *expansion) error {
 	return nil
 }
 
-// A parameter is what a step of an optimizer reads and writes of one tensor.
+// A parameter holds the values that a step of an optimizer reads and writes of one tensor.
 type parameter struct {
 	x, gradient *graph.Value
 	states      []*graph.Value

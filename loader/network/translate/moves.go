@@ -238,7 +238,7 @@ func emitSpaceToBatch(x *operation) {
 	x.emitNode("Reshape", []string{y, x.newIntsConstant(block[0]*block[1]*d[0], d[1], h/block[0], w/block[1])})
 }
 
-// emitBatchToSpace emits nodes that undo what emitSpaceToBatch does.
+// emitBatchToSpace emits nodes that undo those of emitSpaceToBatch.
 func emitBatchToSpace(x *operation) {
 	d, block, crop, ok := x.blockArguments("crops")
 	if !ok {

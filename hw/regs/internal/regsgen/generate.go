@@ -164,7 +164,7 @@ func generateHeader(g Group) []byte {
 }
 
 // writeWordType writes a word type t of the given form, with its getters and setters, to w. The
-// description says what a value of the type is, for the comment of the type.
+// description returns a description of a value of the type, for the comment of the type.
 func writeWordType(w *bytes.Buffer, t, description string, as form, fields []Field) {
 	article := "A"
 	if strings.ContainsRune("AEIOU", rune(t[0])) || strings.HasPrefix(t, "L2") {

@@ -141,7 +141,7 @@ func (r *Report) Write(w io.Writer, rows bool) error {
 	return nil
 }
 
-// writeLegend writes the result in a sentence, and what the columns of the tables are.
+// writeLegend writes the result in a sentence, and the meaning of each column of the tables.
 func (r *Report) writeLegend(w io.Writer) {
 	if r.left != nil {
 		all := findGroup(r.left[bench.BySession].Tiers, "all")

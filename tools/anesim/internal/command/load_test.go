@@ -168,7 +168,7 @@ func TestRecordedLoadHasItsEvents(t *testing.T) {
 }
 
 // TestLoadAborts checks that preemption: abort lets an urgent call stop a convolution, unless one of
-// its descriptors has DisallowAbort, and that its report says what the stops cost.
+// its descriptors has DisallowAbort, and that its report has the cost of the stops.
 func TestLoadAborts(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }
