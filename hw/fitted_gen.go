@@ -3,22 +3,22 @@
 package hw
 
 const (
-	m1ReadRate        = 6.23e+10
-	m1maxReadRate     = 5.446e+10
-	h13TransposeRate  = 9.847
-	h13PlanarRate     = 1.992e+10
-	h13KernelOverlap  = 0.2259
+	m1ReadRate        = 6.228e+10
+	m1maxReadRate     = 5.443e+10
+	h13TransposeRate  = 9.831
+	h13PlanarRate     = 1.99e+10
+	h13KernelOverlap  = 0.2241
 	m1MACEnergy       = 2.13
 	m1DRAMEnergy      = 19.59
-	m1PlanarEnergy    = 33.26
-	m1TableEnergy     = 20.7
+	m1PlanarEnergy    = 33.25
+	m1TableEnergy     = 20.71
 	m1ActivePower     = 0.3331
 	m1HoldTime        = 7.276e+06
 	m1maxMACEnergy    = 1.101
-	m1maxDRAMEnergy   = 15.11
-	m1maxPlanarEnergy = 16.88
-	m1maxTableEnergy  = 48.22
-	m1maxActivePower  = 0.6689
+	m1maxDRAMEnergy   = 15.1
+	m1maxPlanarEnergy = 16.87
+	m1maxTableEnergy  = 48.24
+	m1maxActivePower  = 0.669
 	m1maxHoldTime     = 1.092e+06
 )
 
@@ -26,11 +26,11 @@ const (
 // session the fit had not seen, and of how many rows. Kinds of few rows are pooled. Of work that no
 // row covers: whose kind the fit had not seen, widened until the bounds hold as many operations.
 const (
-	windowLow, windowHigh, windowRows             = 0.931, 1.159, 25
-	pointLow, pointHigh, pointRows                = 0.931, 1.159, 25
-	productLow, productHigh, productRows          = 0.892, 1.214, 20
-	passLow, passHigh, passRows                   = 0.931, 1.159, 25
-	unmeasuredLow, unmeasuredHigh, unmeasuredRows = 0.722, 2.498, 32
+	windowLow, windowHigh, windowRows             = 0.936, 1.150, 25
+	pointLow, pointHigh, pointRows                = 0.936, 1.150, 25
+	productLow, productHigh, productRows          = 0.905, 1.193, 20
+	passLow, passHigh, passRows                   = 0.936, 1.150, 25
+	unmeasuredLow, unmeasuredHigh, unmeasuredRows = 0.822, 1.883, 32
 )
 
 // workRows is the number of measured rows that cover each kind of work.
