@@ -46,7 +46,7 @@ func TestSeparateModule(t *testing.T) {
 		file string
 		want string // regular expression
 	}{
-		{file, `(?s)^pass \d+ cycles, .*\npass \d+ cycles, .*\n[0-9.]+ ns of engine time, \d+ bytes moved\n$`},
+		{file, `(?s)^copy \d+ cycles, .*\ncopy \d+ cycles, .*\n[0-9.]+ ns of engine time, \d+ bytes moved\n$`},
 		{filepath.Join("..", "..", "tools", "anesim", "examples", "transformer.yaml"), `(?s)^.*us of engine time, \d+ bytes moved\n$`},
 	} {
 		c := exec.Command("go", "run", ".", tc.file)

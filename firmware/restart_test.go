@@ -12,6 +12,7 @@ func moving(from, to uint64, n int) *regs.Task {
 	t := new(regs.Task)
 	t.Groups.TileDMASrc.Src1DMAConfig = t.Groups.TileDMASrc.Src1DMAConfig.WithDepMode(1)
 	t.Groups.TileDMADst.DstDMAConfig = t.Groups.TileDMADst.DstDMAConfig.WithEn(true)
+	t.Groups.ReadMeanings()
 	t.Bases = regs.Bases{Source1: from, Destination: to}
 	s := regs.Surface{Shape: regs.Shape{Width: n, Height: 1, Channels: 1, Groups: 1}}
 	t.Operands = &regs.Operands{Source1: regs.Operand{Used: true, DRAM: true, Surface: s}, Result: regs.Operand{Used: true, DRAM: true, Surface: s}}
