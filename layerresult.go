@@ -11,7 +11,6 @@ import (
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/hw/tiles"
-	"anesim/loader/lower/join"
 	"anesim/loader/network/list"
 	"anesim/loader/network/partition"
 )
@@ -102,7 +101,7 @@ func (r *Result) recordLayerResults(k int) {
 // setReport sets l.Report to the sums of the descriptors run of program p over all dispatches. A
 // single dispatch shares its list of descriptors with the report. If a device fault interrupted the
 // layer or ended the program before it, setReport sets a reason instead.
-func (l *LayerResult) setReport(p *ProgramResult, run join.Run) {
+func (l *LayerResult) setReport(p *ProgramResult, run partition.Run) {
 	all, r := p.Report, new(hw.Report)
 	for at := run.First; at+run.Tasks <= len(all.Descriptors); at += p.Program.TaskCount {
 		own := all.Descriptors[at : at+run.Tasks : at+run.Tasks]

@@ -1,7 +1,6 @@
 package anesim
 
 import (
-	"anesim/loader/lower/join"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -500,7 +499,7 @@ func (m *Model) lowerLayer(low *loweredModel, o *Options) error {
 		return newRefusalError(l.Op, m.keys, low.memories, err)
 	}
 	p.Name = m.name
-	low.programs = []partition.Program{{Program: p, Runs: []join.Run{{First: 0, Tasks: p.TaskCount}}}}
+	low.programs = []partition.Program{{Program: p, Runs: []partition.Run{{First: 0, Tasks: p.TaskCount}}}}
 	low.reasons = []string{""}
 	return nil
 }

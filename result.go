@@ -8,7 +8,7 @@ import (
 	"anesim/hw/clock"
 	"anesim/hw/execycles"
 	"anesim/loader/cache"
-	"anesim/loader/lower/join"
+	"anesim/loader/network/partition"
 )
 
 // A Result holds the results of a run: costs for the whole run, for each layer and for each
@@ -42,11 +42,11 @@ type Result struct {
 // has one; a network has one for each of its programs.
 type ProgramResult struct {
 	engine.Result
-	First int        // index of its first layer in a network
-	Runs  []join.Run // descriptors of each layer, starting with First; empty for a compiled program
-	Why   string     // why the previous program could not continue; "" if a layer that is not modelled ended it
+	First int             // index of its first layer in a network
+	Runs  []partition.Run // descriptors of each layer, starting with First; empty for a compiled program
+	Why   string          // why the previous program could not continue; "" if a layer that is not modelled ended it
 	// Spilled lists the tensors between layers of a network that go through memory.
-	Spilled []join.Spill
+	Spilled []partition.Spill
 
 	Err error // why the program could not be dispatched; Result then holds only Program
 

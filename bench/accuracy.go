@@ -61,7 +61,7 @@ func (a *Accuracy) summarize(p *Presets) error {
 			states.addToStateGroups(r)
 			chip := p.chipOf(r.Sample)
 			roof.addPair(Pair{r.Sample.rooflineTime(&chip), r.Time.Reference}, names...)
-			e := p.Estimate(r.Sample)
+			e := p.estimate(r.Sample)
 			vendor.addPair(Pair{float64(e.Vendor), r.Time.Reference}, names...)
 			columns.addPair(Pair{float64(e.Columns), r.Time.Reference}, names...)
 		}
@@ -204,10 +204,10 @@ type Residual struct {
 }
 
 func (p *Presets) newResidual(s *Sample) Residual {
-	e := p.Estimate(s)
+	e := p.estimate(s)
 	return Residual{
 		Sample: s,
-		Time:   Pair{float64(e.Wall()), s.Row.Latency * 1e3},
+		Time:   Pair{float64(e.wall()), s.Row.Latency * 1e3},
 		Engine: float64(e.Engine),
 		Energy: Pair{float64(e.Energy), s.Row.Energy * 1e6},
 	}

@@ -305,12 +305,12 @@ func TestKnownGaps(t *testing.T) {
 func TestPublishedChecks(t *testing.T) {
 	p := DefaultPresets()
 	samples := builtin(t)
-	estimate := func(id string) (Estimate, *Sample) {
+	estimate := func(id string) (estimate, *Sample) {
 		i := slices.IndexFunc(samples, func(s Sample) bool { return s.Row.ID == id })
 		if i < 0 {
 			t.Fatalf("no row %s", id)
 		}
-		return p.Estimate(&samples[i]), &samples[i]
+		return p.estimate(&samples[i]), &samples[i]
 	}
 	near := func(what string, got, want, within float64) {
 		t.Helper()
@@ -330,26 +330,26 @@ func TestPublishedChecks(t *testing.T) {
 	}
 	// A loop of calls too small to matter: its power, and the step of each engine more.
 	loop := func(cout int) float64 {
-		c, err := NewLowerer().Chain(&measured.Row{Op: "conv", Shape: measured.Shape{N: 1, Cin: 16, H: 1, W: 1, Cout: cout, Kh: 1, Kw: 1}})
+		c, err := newLowerer().chain(&measured.Row{Op: "conv", Shape: measured.Shape{N: 1, Cin: 16, H: 1, W: 1, Cout: cout, Kh: 1, Kw: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := c.Estimate(p.Chips["m1max"], p.Hosts["macos-guide"])
-		return float64(e.Energy) / float64(e.Wall())
+		e := c.estimate(p.Chips["m1max"], p.Hosts["macos-guide"])
+		return float64(e.Energy) / float64(e.wall())
 	}
 	near("W for each engine more", (loop(4)-loop(2))/2, 10.5e-3, 0.1)
 	near("W of a dispatch-bound loop", loop(2), 0.822, 0.2)
 	// Differences of runs with equal inputs and outputs leave the arithmetic alone.
 	three, _ := estimate("r0029")
-	l := NewLowerer()
+	l := newLowerer()
 	one := *samples[0].Row
 	one = measured.Row{ID: "one layer of r0029", Chip: "M1", Machine: "MacBookAir", Op: "chain_conv",
 		Shape: measured.Shape{N: 4, Cin: 256, H: 64, W: 64, Cout: 256, Kh: 3, Kw: 3, Stride: 1, Groups: 1, Depth: 1}}
-	c, err := l.Chain(&one)
+	c, err := l.chain(&one)
 	if err != nil {
 		t.Fatal(err)
 	}
-	single := c.Estimate(p.Chips["m1"], host.Host{})
+	single := c.estimate(p.Chips["m1"], host.Host{})
 	near("TFLOP/s of two 3x3 layers more", 2*float64(three.MACs-single.MACs)/float64(three.Engine-single.Engine)/1e3, 11.99, 0.06)
 	if peak := 2 * 16 * 256 * hw.M1().Clock.Value / 1e12; peak < 11.9 || peak > 12.1 {
 		t.Errorf("peak %.2f TFLOP/s", peak)

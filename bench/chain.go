@@ -126,20 +126,20 @@ type UnmodelledError struct {
 // Error returns the ID of the row and the reason.
 func (e *UnmodelledError) Error() string { return fmt.Sprintf("row %s: %s", e.Row, e.What) }
 
-// A Lowerer turns measured rows into chains of descriptors. It builds the descriptors of a layer
+// A lowerer turns measured rows into chains of descriptors. It builds the descriptors of a layer
 // only once, even if several rows have that layer.
-type Lowerer struct {
+type lowerer struct {
 	layers map[string][]Step
 }
 
-// NewLowerer returns a Lowerer that holds no descriptors yet.
-func NewLowerer() *Lowerer { return &Lowerer{make(map[string][]Step)} }
+// newLowerer returns a lowerer that holds no descriptors yet.
+func newLowerer() *lowerer { return &lowerer{make(map[string][]Step)} }
 
-// Chain returns the descriptors for the row r. Package lower compiles the layers that it supports.
+// chain returns the descriptors for the row r. Package lower compiles the layers that it supports.
 // All others, such as batched matmuls and tensors larger than L2, get descriptors built by rules
 // that were derived from real programs. The error is an *[UnmodelledError] or an error of package
 // lower.
-func (l *Lowerer) Chain(r *measured.Row) (*Chain, error) {
+func (l *lowerer) chain(r *measured.Row) (*Chain, error) {
 	c := new(Chain)
 	build, ok := findOperation(r.Op)
 	if !ok {
@@ -188,7 +188,7 @@ func describeExcess(r *measured.Row) string {
 // An operation says which dimensions the rows of an operation need, and how to make their chains.
 type operation struct {
 	needs []string // required dimensions
-	make  func(*Lowerer, *Chain, *measured.Row) error
+	make  func(*lowerer, *Chain, *measured.Row) error
 }
 
 func (o operation) missingDimension(r *measured.Row) string {
@@ -218,7 +218,7 @@ func (c *Chain) addSteps(count int, steps ...Step) {
 // lowerLayer returns the descriptors of layer x, compiled for weights without zeros. Zeros matter
 // only for convolutions with a stride, which skip them; the weights of the measured ones had none.
 // Equal layers share their tasks, so the caller must not change the tasks.
-func (l *Lowerer) lowerLayer(x layer.Layer) ([]Step, error) {
+func (l *lowerer) lowerLayer(x layer.Layer) ([]Step, error) {
 	key := fmt.Sprintf("%+v", x)
 	if s, ok := l.layers[key]; ok {
 		return s, nil

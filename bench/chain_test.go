@@ -20,7 +20,7 @@ func count(c *Chain) (n int) {
 
 // Chains have as many descriptors as programs of the same layers.
 func TestChainLengths(t *testing.T) {
-	l := NewLowerer()
+	l := newLowerer()
 	for _, tt := range []struct {
 		op    string
 		shape measured.Shape
@@ -35,7 +35,7 @@ func TestChainLengths(t *testing.T) {
 		{"chain_matmul", measured.Shape{M: 1, K: 512, Cols: 512, Depth: 25}, 26},
 		{"matmul", measured.Shape{M: 1, K: 64, Cols: 32000}, 4}, // two halves
 	} {
-		c, err := l.Chain(&measured.Row{ID: tt.op, Op: tt.op, Shape: tt.shape})
+		c, err := l.chain(&measured.Row{ID: tt.op, Op: tt.op, Shape: tt.shape})
 		if err != nil {
 			t.Error(err)
 		} else if n := count(c); n != tt.want {
@@ -47,14 +47,14 @@ func TestChainLengths(t *testing.T) {
 // A stack moves its ends through memory and the tensors between only when the L2 is too
 // small for it.
 func TestStacksStayInTheL2(t *testing.T) {
-	l := NewLowerer()
+	l := newLowerer()
 	chip := hw.M1()
 	moved := func(depth, h int) uint64 {
-		c, err := l.Chain(&measured.Row{Op: "chain_conv", Shape: measured.Shape{N: 1, Cin: 256, H: h, W: h, Cout: 256, Kh: 1, Kw: 1, Depth: depth}})
+		c, err := l.chain(&measured.Row{Op: "chain_conv", Shape: measured.Shape{N: 1, Cin: 256, H: h, W: h, Cout: 256, Kh: 1, Kw: 1, Depth: depth}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := c.Estimate(chip, DefaultPresets().Hosts["none"])
+		e := c.estimate(chip, DefaultPresets().Hosts["none"])
 		return e.DMA.Source1 + e.DMA.Destination
 	}
 	if one, four := moved(1, 32), moved(4, 32); one != four {
@@ -67,13 +67,13 @@ func TestStacksStayInTheL2(t *testing.T) {
 
 // Narrow weights move fewer bytes; nothing else changes.
 func TestNarrowWeights(t *testing.T) {
-	l := NewLowerer()
+	l := newLowerer()
 	moved := func(op, format string) uint64 {
-		c, err := l.Chain(&measured.Row{Op: op, Weights: format, Shape: measured.Shape{N: 1, M: 1, K: 4096, Cols: 4096, Depth: 1}})
+		c, err := l.chain(&measured.Row{Op: op, Weights: format, Shape: measured.Shape{N: 1, M: 1, K: 4096, Cols: 4096, Depth: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := c.Estimate(hw.M1(), DefaultPresets().Hosts["none"])
+		e := c.estimate(hw.M1(), DefaultPresets().Hosts["none"])
 		return e.DMA.Kernel
 	}
 	if full := moved("matmul", "fp16"); moved("matmul", "int8") != full/2 || moved("matmul", "int4") != full/4 || moved("matmul", "lut6") != full*6/16 {
@@ -82,14 +82,14 @@ func TestNarrowWeights(t *testing.T) {
 	if full, half := moved("bmm", ""), moved("bmm", "int8"); full != half {
 		t.Errorf("an operand of %d bytes, %d when weights are narrow", full, half)
 	}
-	if _, err := l.Chain(&measured.Row{Op: "relu", Weights: "mixed", Shape: measured.Shape{M: 1, K: 1}}); err == nil {
+	if _, err := l.chain(&measured.Row{Op: "relu", Weights: "mixed", Shape: measured.Shape{M: 1, K: 1}}); err == nil {
 		t.Error("mixed weights are modelled")
 	}
 }
 
 // Timing allocates nothing.
 func TestTimerAllocatesNothing(t *testing.T) {
-	c, err := NewLowerer().Chain(&measured.Row{Op: "sdpa", Shape: measured.Shape{N: 12, M: 512, K: 64, Cols: 512}})
+	c, err := newLowerer().chain(&measured.Row{Op: "sdpa", Shape: measured.Shape{N: 12, M: 512, K: 64, Cols: 512}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,16 +117,16 @@ func TestAnyRow(t *testing.T) {
 	}
 	ops := []string{"conv", "chain_conv", "conv_slope", "matmul", "chain_matmul", "chain_matmul_slope", "bmm", "sdpa", "mha", "relu", "gelu",
 		"elementwise", "reduce_sum", "softmax", "layer_norm", "rms_norm", "group_norm", "lm_head", "nonsense"}
-	l := NewLowerer()
+	l := newLowerer()
 	built := 0
 	for i := range 2000 {
 		r := measured.Row{ID: fmt.Sprint(i), Op: ops[rng.IntN(len(ops))], Valid: rng.IntN(2) == 0, Bytes: uint64(dim() * dim()), Shape: measured.Shape{
 			N: dim(), Cin: dim(), H: dim(), W: dim(), Cout: dim(), Kh: dim() % 8, Kw: dim() % 8, Stride: dim() % 4, Groups: dim() % 4,
 			M: dim(), K: dim(), Cols: dim(), Depth: dim() % 5,
 		}}
-		if c, err := l.Chain(&r); err == nil {
+		if c, err := l.chain(&r); err == nil {
 			built++
-			if e := c.Estimate(hw.M1(), DefaultPresets().Hosts["macos-air"]); e.Engine <= 0 || e.Energy <= 0 {
+			if e := c.estimate(hw.M1(), DefaultPresets().Hosts["macos-air"]); e.Engine <= 0 || e.Energy <= 0 {
 				t.Errorf("%+v: %+v", r, e)
 			}
 		}
@@ -141,7 +141,7 @@ func TestAnyRow(t *testing.T) {
 		{Op: "lm_head", Shape: measured.Shape{K: 1 << 20, Cols: 4}},
 	} {
 		var u *UnmodelledError
-		if _, err := l.Chain(&r); !errors.As(err, &u) {
+		if _, err := l.chain(&r); !errors.As(err, &u) {
 			t.Errorf("%+v: %v", r, err)
 		}
 	}
@@ -150,7 +150,7 @@ func TestAnyRow(t *testing.T) {
 		{Op: "layer_norm", Shape: measured.Shape{M: 1 << 24, K: 1}},
 		{Op: "rms_norm", Shape: measured.Shape{N: 3, Cin: 77777, H: 41, W: 501}},
 	} {
-		if _, err := l.Chain(&r); err != nil {
+		if _, err := l.chain(&r); err != nil {
 			t.Errorf("%+v: %v", r, err)
 		}
 	}
@@ -175,7 +175,7 @@ func TestRowHost(t *testing.T) {
 		{"M1", "MacBookAir10,10", "none", "m1"},
 	} {
 		r := measured.Row{Chip: tt.chip, Machine: tt.machine}
-		if h, c := RowHost(&r), RowChip(&r).Name; h != tt.host || c != tt.model {
+		if h, c := rowHost(&r), rowChip(&r).Name; h != tt.host || c != tt.model {
 			t.Errorf("%s, %s: %s on %s, want %s on %s", tt.chip, tt.machine, h, c, tt.host, tt.model)
 		}
 	}
@@ -186,20 +186,20 @@ func TestRowHost(t *testing.T) {
 		}
 	}
 	r := measured.Row{Chip: "M1Max", Machine: "guide", NoHost: true}
-	if h := RowHost(&r); h != "none" {
+	if h := rowHost(&r); h != "none" {
 		t.Errorf("a loop without copies: %s", h)
 	}
 }
 
 // A convolution with a stride has weights without zeros: none are skipped.
 func TestStridedWeightsAreDense(t *testing.T) {
-	l := NewLowerer()
+	l := newLowerer()
 	shape := measured.Shape{N: 1, Cin: 64, H: 32, W: 32, Cout: 128, Kh: 3, Kw: 3, Stride: 2, Groups: 1}
-	c, err := l.Chain(&measured.Row{Op: "conv", Shape: shape})
+	c, err := l.chain(&measured.Row{Op: "conv", Shape: shape})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := c.Estimate(hw.M1(), DefaultPresets().Hosts["none"])
+	e := c.estimate(hw.M1(), DefaultPresets().Hosts["none"])
 	if least := uint64(2 * 64 * 128 * 9); e.DMA.Kernel < least {
 		t.Errorf("%d bytes of coefficients, the weights are %d", e.DMA.Kernel, least)
 	}
@@ -211,7 +211,7 @@ func TestStridedWeightsAreDense(t *testing.T) {
 		}
 	}
 	shape.Cin, shape.Cout, shape.Kh, shape.Kw = 1<<12, 1<<12, 3, 3
-	if _, err := l.Chain(&measured.Row{Op: "conv", Shape: shape}); err == nil {
+	if _, err := l.chain(&measured.Row{Op: "conv", Shape: shape}); err == nil {
 		t.Error("more weights than are packed")
 	}
 }

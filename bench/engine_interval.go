@@ -81,7 +81,7 @@ func engineRatios(rows []measured.Row, predictions map[string]LeftOut, protocol 
 		}
 		l := predictions[r.ID]
 		p := &l[protocol]
-		list = append(list, engineRatio{(r.Warm()*1e3 - (p.Time - p.Engine)) / p.Engine, workKind(r), RowSession(r), r.Op})
+		list = append(list, engineRatio{(r.Warm()*1e3 - (p.Time - p.Engine)) / p.Engine, workKind(r), rowSession(r), r.Op})
 	}
 	return list
 }
@@ -198,17 +198,17 @@ func computeWorkBands(rows []measured.Row, predictions map[string]LeftOut, p *Pr
 	for i := range list {
 		list[i].Work = hw.Work(i)
 	}
-	l := NewLowerer()
+	l := newLowerer()
 	for i := range rows {
 		r := &rows[i]
 		if !isEngineRow(r, predictions) {
 			continue
 		}
-		c, err := l.Chain(r)
+		c, err := l.chain(r)
 		if err != nil {
 			return nil, err
 		}
-		if w, ok := c.dominantWork(p.Chips[RowChip(r).Name]); ok {
+		if w, ok := c.dominantWork(p.Chips[rowChip(r).Name]); ok {
 			list[w].Rows++
 		}
 	}

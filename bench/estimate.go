@@ -13,8 +13,8 @@ import (
 	"anesim/hw/tiles"
 )
 
-// An Estimate holds the model's costs for one call of a measured row.
-type Estimate struct {
+// An estimate holds the model's costs for one call of a measured row.
+type estimate struct {
 	Engine, Host clock.Nanoseconds
 	Energy       clock.Nanojoules
 	Descriptors  int
@@ -30,11 +30,11 @@ type Estimate struct {
 	Columns      clock.Nanoseconds // engine time by the columns of the vendor's cost dump
 }
 
-// Wall returns the time of the call: the sum of the times of engine and host.
-func (e *Estimate) Wall() clock.Nanoseconds { return machine.Wall(e.Engine, e.Host) }
+// wall returns the time of the call: the sum of the times of engine and host.
+func (e *estimate) wall() clock.Nanoseconds { return machine.Wall(e.Engine, e.Host) }
 
 // addMultiple adds the costs of the engine in x, multiplied by n, to e.
-func (e *Estimate) addMultiple(n int, x *Estimate) {
+func (e *estimate) addMultiple(n int, x *estimate) {
 	e.Engine += clock.Nanoseconds(clock.Nanoseconds(n) * x.Engine)
 	e.Vendor += clock.Nanoseconds(clock.Nanoseconds(n) * x.Vendor)
 	e.Columns += clock.Nanoseconds(clock.Nanoseconds(n) * x.Columns)
@@ -56,20 +56,20 @@ func (e *Estimate) addMultiple(n int, x *Estimate) {
 // addSteps adds the costs of steps to e. It times only the first two repetitions of a repeated
 // step: a descriptor overlaps with the previous one, so the first repetition differs and all others
 // take as long as the second. The report of the last timed descriptor is stored in last.
-func (e *Estimate) addSteps(steps []Step, timer *hw.Timer, last *hw.DescriptorReport) {
+func (e *estimate) addSteps(steps []Step, timer *hw.Timer, last *hw.DescriptorReport) {
 	for i := range steps {
 		s := &steps[i]
 		for _, n := range [...]int{min(1, s.Count), s.Count - 1} {
 			if n <= 0 {
 				continue
 			}
-			var x Estimate
+			var x estimate
 			if s.Task == nil {
 				x.addSteps(s.Run, timer, last)
 			} else {
 				timer.Time(last, s.Task)
 				d := last
-				x = Estimate{
+				x = estimate{
 					Engine: d.Time, Vendor: clock.Nanoseconds(d.Exe.Model) * 1e3, Columns: costDumpTime(d, timer.Frequency()), Energy: d.Energy,
 					Descriptors: 1, MACs: d.MACs - d.Skipped, ZeroTaps: d.ZeroTaps, Lookups: d.Lookups, L2: d.L2.Read + d.L2.Written, Planar: d.PlanarElements, DMA: d.DMA,
 					Engines: d.Engines, Spared: clock.Nanoseconds(tiles.Engines-d.Engines) * d.Time,
@@ -90,10 +90,10 @@ func costDumpTime(d *hw.DescriptorReport, f clock.Hertz) clock.Nanoseconds {
 	return max(f.Time(max(u.NEDouble, u.Planar, u.L2Broadcast, u.L2Writeback)), clock.Nanoseconds(bytes)/bytesPerNanosecond)
 }
 
-// Estimate returns the costs of one call that dispatches the chain once, on the given chip and
+// estimate returns the costs of one call that dispatches the chain once, on the given chip and
 // host.
-func (c *Chain) Estimate(chip hw.Chip, h host.Host) Estimate {
-	var e Estimate
+func (c *Chain) estimate(chip hw.Chip, h host.Host) estimate {
+	var e estimate
 	var last hw.DescriptorReport
 	timer := hw.NewTimer(chip)
 	e.addSteps(c.Steps, timer, &last)
@@ -125,10 +125,10 @@ type Sample struct {
 // Samples returns a sample for each row that can be modelled, and an error for each other row. The
 // errors are *[UnmodelledError] values or come from package lower.
 func Samples(rows []measured.Row) (samples []Sample, unmodelled []error) {
-	l := NewLowerer()
+	l := newLowerer()
 	for i := range rows {
 		r := &rows[i]
-		c, err := l.Chain(r)
+		c, err := l.chain(r)
 		if err != nil {
 			unmodelled = append(unmodelled, err)
 			continue
@@ -137,7 +137,7 @@ func Samples(rows []measured.Row) (samples []Sample, unmodelled []error) {
 			unmodelled = append(unmodelled, &UnmodelledError{r.ID, "missing latency and energy; want at least one nonzero value"})
 			continue
 		}
-		samples = append(samples, Sample{r, c, RowChip(r).Name, RowHost(r), RowSession(r), rowClock(r)})
+		samples = append(samples, Sample{r, c, rowChip(r).Name, rowHost(r), rowSession(r), rowClock(r)})
 	}
 	return samples, unmodelled
 }
@@ -160,9 +160,9 @@ func DefaultPresets() Presets {
 	return p
 }
 
-// Estimate returns the model's costs for s. It uses the chip and host in p that s names.
-func (p *Presets) Estimate(s *Sample) Estimate {
-	return s.Chain.Estimate(p.chipOf(s), p.Hosts[s.Host])
+// estimate returns the model's costs for s. It uses the chip and host in p that s names.
+func (p *Presets) estimate(s *Sample) estimate {
+	return s.Chain.estimate(p.chipOf(s), p.Hosts[s.Host])
 }
 
 // chipOf returns the chip in p that s names, at the clock at which s was measured.

@@ -45,7 +45,7 @@ type energyObservation struct {
 }
 
 func (p *Presets) energyObservation(s *Sample) energyObservation {
-	e, chip := p.Estimate(s), p.chipOf(s)
+	e, chip := p.estimate(s), p.chipOf(s)
 	chip.ActivePower.Value = 0
 	return energyObservation{
 		terms:  [...]float64{float64(e.MACs-e.ZeroMACs) / 1e3, float64(e.DMA.Total()) / 1e3, float64(e.Planar) / 1e3, float64(e.Lookups) / 1e3, 0},

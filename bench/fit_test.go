@@ -160,7 +160,7 @@ func (p *Presets) fitHosts(samples []Sample, prior map[string]host.Host) float64
 		if us == 0 || s.Row.Unexplained {
 			continue
 		}
-		e := s.Chain.Estimate(p.chipOf(s), host.Host{})
+		e := s.Chain.estimate(p.chipOf(s), host.Host{})
 		groups[s.Host] = append(groups[s.Host], observation{
 			s.Chain.Host.Terms(), us - float64(e.Engine)/1e3, 1 / us, importance(s.Row),
 		})

@@ -16,8 +16,8 @@ type Interval struct {
 	Rows      int
 }
 
-// Holds reports whether a time of ns nanoseconds lies within the interval.
-func (i Interval) Holds(ns float64) bool { return i.Low <= ns && ns <= i.High }
+// holds reports whether a time of ns nanoseconds lies within the interval.
+func (i Interval) holds(ns float64) bool { return i.Low <= ns && ns <= i.High }
 
 // leastRows is the smallest number of rows from which an interval is computed. A group with fewer
 // rows uses the rows of a larger group.
@@ -60,9 +60,9 @@ func NewSpreads() (*Spreads, error) {
 		if s.runs[m] == nil {
 			s.runs[m] = make(map[string]int)
 		}
-		s.runs[m][RowSession(r)]++
+		s.runs[m][rowSession(r)]++
 		if isNorm(r) {
-			s.norms = append(s.norms, ratio{r.Latency * 1e3 / left[r.ID][BySession].Time, RowSession(r)})
+			s.norms = append(s.norms, ratio{r.Latency * 1e3 / left[r.ID][BySession].Time, rowSession(r)})
 		}
 	}
 	for i := range later {
@@ -82,7 +82,7 @@ func NewSpreads() (*Spreads, error) {
 		}
 	}
 	for i := range rows {
-		s.folds = append(s.folds, RowSession(&rows[i]))
+		s.folds = append(s.folds, rowSession(&rows[i]))
 	}
 	return s, nil
 }
@@ -106,7 +106,7 @@ func (s *Spreads) newDeviation(r *measured.Row, estimate float64, protocol Proto
 // features returns the properties that widen or narrow the interval of row r: how well the fit knows its
 // machine, its kind of work, and the estimate of its length in nanoseconds.
 func (s *Spreads) features(r *measured.Row, estimate float64, protocol Protocol) []string {
-	preset, session := findHostPreset(r), RowSession(r)
+	preset, session := findHostPreset(r), rowSession(r)
 	known := session
 	switch system, _, _ := strings.Cut(preset, "-"); {
 	case system == "linux": // at a low clock
@@ -128,7 +128,7 @@ func isNorm(r *measured.Row) bool { return strings.HasSuffix(r.Op, "_norm") }
 func (s *Spreads) normBounds(r *measured.Row) (low, high float64, n int) {
 	var values []float64
 	for _, x := range s.norms {
-		if x.session != RowSession(r) {
+		if x.session != rowSession(r) {
 			values = append(values, x.value)
 		}
 	}
@@ -267,7 +267,7 @@ func listCuts(r *measured.Row) (list []cut) {
 	for _, n := range listTierGroups(r.Tier) {
 		list = append(list, cut{"tier", n})
 	}
-	return append(list, cut{"session", RowSession(r)}, cut{"machine", findHostPreset(r)}, cut{"kind", rowKind(r)}, cut{"length", sizeClass(r)})
+	return append(list, cut{"session", rowSession(r)}, cut{"machine", findHostPreset(r)}, cut{"kind", rowKind(r)}, cut{"length", sizeClass(r)})
 }
 
 // rowKind returns the kind of work of row r for reports: the title of its [workKind], or norm.
@@ -291,7 +291,7 @@ func (s *Spreads) Coverage(a *Accuracy, protocol Protocol) (list []Coverage) {
 		if r.Time.Reference == 0 {
 			continue
 		}
-		holds := s.Of(r.Sample.Row, r.Time.Model, protocol).Holds(r.Time.Reference)
+		holds := s.Of(r.Sample.Row, r.Time.Model, protocol).holds(r.Time.Reference)
 		for _, c := range listCuts(r.Sample.Row) {
 			countInCut(count, c, holds)
 		}

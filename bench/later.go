@@ -27,8 +27,8 @@ type LaterResidual struct {
 	Low, High float64
 }
 
-// Holds reports whether the published time lies within the interval of the estimate.
-func (r *LaterResidual) Holds() bool {
+// holds reports whether the published time lies within the interval of the estimate.
+func (r *LaterResidual) holds() bool {
 	x := r.ratio()
 	return r.Low <= x && x <= r.High
 }
@@ -90,10 +90,10 @@ func estimateLater() (list []LaterResidual, unmodelled []error, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	l := NewLowerer()
+	l := newLowerer()
 	for i := range rows {
 		r := &rows[i]
-		c, err := l.Chain(r)
+		c, err := l.chain(r)
 		if err != nil {
 			unmodelled = append(unmodelled, err)
 			continue
@@ -102,7 +102,7 @@ func estimateLater() (list []LaterResidual, unmodelled []error, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		e := c.Estimate(laterChip(&m, r), host.Host{})
+		e := c.estimate(laterChip(&m, r), host.Host{})
 		list = append(list, LaterResidual{Row: r, Machine: m.Name, Engine: e.Engine, load: c.Host})
 	}
 	return list, unmodelled, nil
@@ -207,7 +207,7 @@ func setLaterBounds(list []LaterResidual) {
 		}
 		if isNorm(x.Row) {
 			x.Low, x.High = laterBounds(list, func(o *LaterResidual) bool { return isNorm(o.Row) && o.Machine != x.Machine })
-			d.held, d.inside = true, x.Holds()
+			d.held, d.inside = true, x.holds()
 		}
 		rows = append(rows, d)
 	}
@@ -229,7 +229,7 @@ func LaterCoverage(list []LaterResidual) []Coverage {
 	count := make(map[cut]*Coverage)
 	for i := range list {
 		for _, c := range list[i].listCuts() {
-			countInCut(count, c, list[i].Holds())
+			countInCut(count, c, list[i].holds())
 		}
 	}
 	return sortCoverage(count, "all", "machine", "software", "kind", "length")
@@ -273,7 +273,7 @@ func SummarizeLater(list []LaterResidual) ([]LaterSummary, error) {
 			}
 			e := x.NewMachine.Error()
 			pairs = append(pairs, x.NewMachine)
-			s.Holds.countMeasurement(x.Holds())
+			s.Holds.countMeasurement(x.holds())
 			if -0.25 <= e && e <= 0.25 {
 				s.Within++
 			}

@@ -42,7 +42,7 @@ func machineConstants(t *testing.T) string {
 	bySystem := func(prefix string) (values []float64) {
 		for i := range rows {
 			r := &rows[i]
-			if l, ok := left[r.ID]; ok && r.Warm() > 0 && !r.Unexplained && strings.HasPrefix(RowHost(r), prefix) {
+			if l, ok := left[r.ID]; ok && r.Warm() > 0 && !r.Unexplained && strings.HasPrefix(rowHost(r), prefix) {
 				values = append(values, r.Warm()*1e3/l[BySession].Time)
 			}
 		}

@@ -170,9 +170,9 @@ type LayerTime struct {
 	Kept, InMemory clock.Nanoseconds
 }
 
-// TimeNetwork estimates the time of a network on the chip c, called by the host h. The network is given
+// timeNetwork estimates the time of a network on the chip c, called by the host h. The network is given
 // by text, a list of layers in YAML or a program in MIL, and compiled as by the given release.
-func TimeNetwork(text string, release layer.Release, c hw.Chip, h host.Host) (*NetworkTime, error) {
+func timeNetwork(text string, release layer.Release, c hw.Chip, h host.Host) (*NetworkTime, error) {
 	out := new(NetworkTime)
 	for _, memory := range [...]bool{false, true} {
 		n, err := readNetwork(text)
@@ -273,7 +273,7 @@ func compareNetworks(p Presets, keep func(*NetworkRow) bool) ([]NetworkResidual,
 func (n *NetworkResidual) estimate(p *Presets) error {
 	c, h, err := n.Row.presets(p)
 	if err == nil {
-		n.Engine, err = TimeNetwork(n.Row.text(), n.Row.Release(), c, h)
+		n.Engine, err = timeNetwork(n.Row.text(), n.Row.Release(), c, h)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", n.Row.Network, err)

@@ -74,7 +74,7 @@ func TestNetworks(t *testing.T) {
 	if fit, preset := fitFloor(list, func(*NetworkRow) bool { return true }), DefaultPresets().Hosts[phoneHost].Floor.Value; math.Abs(float64(fit)/1e3-preset) > 5 {
 		t.Errorf("a call on a phone takes %.0f us by a fit of today, the preset has %.0f", float64(fit)/1e3, preset)
 	}
-	n, err := TimeNetwork(resNet50(), layer.Newest, hw.M1(), host.Host{})
+	n, err := timeNetwork(resNet50(), layer.Newest, hw.M1(), host.Host{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestNetworksKnowTheirCompiler(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		now, err := TimeNetwork(r.text(), layer.Newest, c, h)
+		now, err := timeNetwork(r.text(), layer.Newest, c, h)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +129,7 @@ func TestNetworksCallTheirHost(t *testing.T) {
 	h.In.Value = 1000 // microseconds a megabyte
 	times := map[string]float64{}
 	for name, text := range map[string]string{"small": "{c: 4, h: 8, w: 8}", "large": "{c: 4, h: 8, w: 512}"} {
-		n, err := TimeNetwork("inputs: {x: "+text+"}\nlayers:\n  - {op: reduce, kind: max, axis: w}\n", layer.Newest, c, h)
+		n, err := timeNetwork("inputs: {x: "+text+"}\nlayers:\n  - {op: reduce, kind: max, axis: w}\n", layer.Newest, c, h)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,29 +16,29 @@ func findOperation(op string) (operation, bool) {
 	product, tensor := []string{"M", "K", "Ncols"}, []string{"M", "K"}
 	switch op {
 	case "conv", "chain_conv":
-		return operation{conv, (*Lowerer).addConvolutions}, true
+		return operation{conv, (*lowerer).addConvolutions}, true
 	case "conv_slope":
-		return operation{conv, (*Lowerer).addConvIncrement}, true
+		return operation{conv, (*lowerer).addConvIncrement}, true
 	case "matmul", "linear", "chain_matmul":
-		return operation{product, (*Lowerer).addMatMuls}, true
+		return operation{product, (*lowerer).addMatMuls}, true
 	case "chain_matmul_slope":
-		return operation{product, (*Lowerer).addMatMulIncrement}, true
+		return operation{product, (*lowerer).addMatMulIncrement}, true
 	case "bmm":
-		return operation{append(product, "N"), (*Lowerer).addBatchedMatMul}, true
+		return operation{append(product, "N"), (*lowerer).addBatchedMatMul}, true
 	case "sdpa":
-		return operation{append(product, "N"), (*Lowerer).addAttention}, true
+		return operation{append(product, "N"), (*lowerer).addAttention}, true
 	case "mha":
-		return operation{append(tensor, "N"), (*Lowerer).addMultiHeadAttention}, true
+		return operation{append(tensor, "N"), (*lowerer).addMultiHeadAttention}, true
 	case "relu", "gelu", "silu", "sigmoid", "tanh":
-		return operation{nil, (*Lowerer).addActivation}, true
+		return operation{nil, (*lowerer).addActivation}, true
 	case "elementwise", "add", "mul":
-		return operation{nil, (*Lowerer).addElementwise}, true
+		return operation{nil, (*lowerer).addElementwise}, true
 	case "reduce_sum", "softmax", "layer_norm", "rms_norm", "group_norm":
-		return operation{nil, (*Lowerer).addRowPasses}, true
+		return operation{nil, (*lowerer).addRowPasses}, true
 	case "decode_model":
-		return operation{[]string{"N", "depth"}, (*Lowerer).addDecoder}, true
+		return operation{[]string{"N", "depth"}, (*lowerer).addDecoder}, true
 	case "lm_head":
-		return operation{[]string{"K"}, (*Lowerer).addOutputHead}, true
+		return operation{[]string{"K"}, (*lowerer).addOutputHead}, true
 	}
 	return operation{}, false
 }
@@ -48,7 +48,7 @@ func fp16Bytes(n int) uint64 { return 2 * uint64(n) }
 
 // addConvolutions appends r.Depth copies of row r's convolution to the chain. A tensor between two
 // of them stays in L2 if it fits there.
-func (l *Lowerer) addConvolutions(c *Chain, r *measured.Row) error {
+func (l *lowerer) addConvolutions(c *Chain, r *measured.Row) error {
 	one, x, err := l.lowerConv(r)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (l *Lowerer) addConvolutions(c *Chain, r *measured.Row) error {
 
 // lowerConv returns the steps of a row's convolution for one image, and the layer from which they
 // were compiled.
-func (l *Lowerer) lowerConv(r *measured.Row) ([]Step, layer.Layer, error) {
+func (l *lowerer) lowerConv(r *measured.Row) ([]Step, layer.Layer, error) {
 	in := layer.Shape{N: 1, C: r.Cin, H: r.H, W: r.W}
 	stride := max(1, r.Stride)
 	w := layer.Window{Kh: r.Kh, Kw: r.Kw, Sy: stride, Sx: stride}
@@ -87,7 +87,7 @@ func (l *Lowerer) lowerConv(r *measured.Row) ([]Step, layer.Layer, error) {
 
 // addConvIncrement appends the steps that one more layer adds to a stack of convolutions whose
 // tensors stay in L2.
-func (l *Lowerer) addConvIncrement(c *Chain, r *measured.Row) error {
+func (l *lowerer) addConvIncrement(c *Chain, r *measured.Row) error {
 	one, _, err := l.lowerConv(r)
 	c.addSteps(max(1, r.N), keepInL2(one, true, true)...)
 	return err
@@ -110,7 +110,7 @@ func keepInL2(steps []Step, source, result bool) []Step {
 
 // lowerMatMul returns the steps of a matmul of m rows, k elements and n columns with constant
 // weights. If n is more than one task allows, it returns several matmuls of nearly equal size.
-func (l *Lowerer) lowerMatMul(m, k, n int) ([]Step, error) {
+func (l *lowerer) lowerMatMul(m, k, n int) ([]Step, error) {
 	var c Chain
 	for parts := (n + maxColumns - 1) / maxColumns; parts > 0; parts-- {
 		columns := (n + parts - 1) / parts
@@ -129,7 +129,7 @@ const maxColumns = 1 << 14
 
 // lowerMatMulByRows returns the steps of a matmul of m rows, k elements and n columns, split by
 // rows into parts that can be compiled.
-func (l *Lowerer) lowerMatMulByRows(m, k, n int) ([]Step, error) {
+func (l *lowerer) lowerMatMulByRows(m, k, n int) ([]Step, error) {
 	part := m
 	for part > 1 && transposeBytes(part, k) > layer.MaxTile {
 		part = (part + 1) / 2
@@ -161,7 +161,7 @@ func transposeBytes(m, k int) int {
 }
 
 // addMatMuls appends r.Depth copies of row r's matmul with constant weights to the chain.
-func (l *Lowerer) addMatMuls(c *Chain, r *measured.Row) error {
+func (l *lowerer) addMatMuls(c *Chain, r *measured.Row) error {
 	one, err := l.lowerMatMul(r.M, r.K, r.Cols)
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ func (l *Lowerer) addMatMuls(c *Chain, r *measured.Row) error {
 }
 
 // addMatMulIncrement appends the steps that one more layer adds to a stack of matmuls.
-func (l *Lowerer) addMatMulIncrement(c *Chain, r *measured.Row) error {
+func (l *lowerer) addMatMulIncrement(c *Chain, r *measured.Row) error {
 	one, err := l.lowerMatMul(r.M, r.K, r.Cols)
 	c.addSteps(1, adaptMatMulToStack(one, true, true, transposeBytes(r.M, r.K) <= layer.MaxTile)...)
 	return err
@@ -224,7 +224,7 @@ func adaptMatMulToStack(steps []Step, before, after, resident bool) []Step {
 }
 
 // addBatchedMatMul appends a matmul of two inputs for each of the row's heads.
-func (l *Lowerer) addBatchedMatMul(c *Chain, r *measured.Row) error {
+func (l *lowerer) addBatchedMatMul(c *Chain, r *measured.Row) error {
 	steps, err := l.lowerTwoInputMatMul(r.M, r.K, r.Cols)
 	c.addSteps(r.N, steps...)
 	c.Host.In = fp16Bytes(r.N * (r.M*r.K + r.K*r.Cols))
@@ -237,7 +237,7 @@ func (l *Lowerer) addBatchedMatMul(c *Chain, r *measured.Row) error {
 // of 2 programs). These are 13 pairs per head: 11 with two rows per engine, one with one row, and
 // one with the 7 remaining rows. Row counts that are multiples of 64 use four or more rows per
 // engine (seen in 1 of 1 program).
-func (l *Lowerer) lowerTwoInputMatMul(m, k, n int) ([]Step, error) {
+func (l *lowerer) lowerTwoInputMatMul(m, k, n int) ([]Step, error) {
 	const aligned, least = 64, 32
 	if m%aligned == 0 || m <= least {
 		return l.lowerLayer(layer.Product(m, k, n, layer.Runtime))
@@ -277,7 +277,7 @@ func keepRightSide(steps []Step) []Step {
 
 // addAttention appends the attention softmax(q k') v for each of the row's heads, with M queries of
 // K elements and Cols keys.
-func (l *Lowerer) addAttention(c *Chain, r *measured.Row) error {
+func (l *lowerer) addAttention(c *Chain, r *measured.Row) error {
 	if err := l.addAttentionHeads(c, r.N, r.M, r.K, r.Cols); err != nil {
 		return err
 	}
@@ -286,7 +286,7 @@ func (l *Lowerer) addAttention(c *Chain, r *measured.Row) error {
 	return nil
 }
 
-func (l *Lowerer) addAttentionHeads(c *Chain, n, m, k, keys int) error {
+func (l *lowerer) addAttentionHeads(c *Chain, n, m, k, keys int) error {
 	scores, err := l.lowerTwoInputMatMul(m, k, keys)
 	if err != nil {
 		return err
@@ -301,7 +301,7 @@ func (l *Lowerer) addAttentionHeads(c *Chain, n, m, k, keys int) error {
 // addMultiHeadAttention appends multi-head attention with its four projections: N heads over M
 // positions of K elements. If K is too small to be divided among the heads, it is the size of one
 // head.
-func (l *Lowerer) addMultiHeadAttention(c *Chain, r *measured.Row) error {
+func (l *lowerer) addMultiHeadAttention(c *Chain, r *measured.Row) error {
 	const leastHead = 16
 	width, size := r.K, r.K/r.N
 	if size < leastHead {
@@ -337,7 +337,7 @@ func shapeAsRows(r *measured.Row) (rows, k int, err error) {
 	return 0, 0, &UnmodelledError{r.ID, fmt.Sprintf("operation %q needs positive dimensions: M and K, or Cin, H and W", r.Op)}
 }
 
-func (l *Lowerer) addActivation(c *Chain, r *measured.Row) error {
+func (l *lowerer) addActivation(c *Chain, r *measured.Row) error {
 	m, k, err := shapeAsRows(r)
 	if err != nil {
 		return err
@@ -352,7 +352,7 @@ func (l *Lowerer) addActivation(c *Chain, r *measured.Row) error {
 	return err
 }
 
-func (l *Lowerer) addElementwise(c *Chain, r *measured.Row) error {
+func (l *lowerer) addElementwise(c *Chain, r *measured.Row) error {
 	m, k, err := shapeAsRows(r)
 	if err != nil {
 		return err
@@ -369,7 +369,7 @@ func (l *Lowerer) addElementwise(c *Chain, r *measured.Row) error {
 }
 
 // addRowPasses appends the passes of a reduction or a normalization along the rows of a tensor.
-func (l *Lowerer) addRowPasses(c *Chain, r *measured.Row) error {
+func (l *lowerer) addRowPasses(c *Chain, r *measured.Row) error {
 	m, k, err := shapeAsRows(r)
 	if err != nil {
 		return err
@@ -405,7 +405,7 @@ const (
 	decoderKeys  = 128
 )
 
-func (l *Lowerer) addDecoder(c *Chain, r *measured.Row) error {
+func (l *lowerer) addDecoder(c *Chain, r *measured.Row) error {
 	n := r.N
 	block := newPasses("rms_norm", n, decoderWidth)
 	linear := func(in, out int) error {
@@ -444,7 +444,7 @@ func (l *Lowerer) addDecoder(c *Chain, r *measured.Row) error {
 
 // addOutputHead appends a matmul of a single row, such as the output layer of a language model. The
 // size of the weights in row r is a number of columns or a number of bytes.
-func (l *Lowerer) addOutputHead(c *Chain, r *measured.Row) error {
+func (l *lowerer) addOutputHead(c *Chain, r *measured.Row) error {
 	columns := r.Cols
 	if columns == 0 {
 		columns = int(r.Bytes / 2 / uint64(r.K))

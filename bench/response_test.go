@@ -288,9 +288,9 @@ func TestConflictingStridesCost(t *testing.T) {
 
 // More kernel memory lets more of the next task's coefficients come early.
 func TestKernelMemoryDecides(t *testing.T) {
-	l := NewLowerer()
+	l := newLowerer()
 	row := measured.Row{Op: "chain_conv", Shape: measured.Shape{N: 1, Cin: 256, H: 32, W: 32, Cout: 256, Kh: 3, Kw: 3, Depth: 4}}
-	c, err := l.Chain(&row)
+	c, err := l.chain(&row)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +298,7 @@ func TestKernelMemoryDecides(t *testing.T) {
 	for _, size := range []float64{64 << 10, 66 << 10} {
 		chip := hw.M1()
 		chip.KernelMemory.Value = size
-		e := c.Estimate(chip, DefaultPresets().Hosts["none"])
+		e := c.estimate(chip, DefaultPresets().Hosts["none"])
 		if now := float64(e.Engine); now >= before {
 			t.Errorf("%g bytes an engine: %v ns, with less %v", size, now, before)
 		} else {

@@ -11,18 +11,18 @@ import (
 	"anesim/hw/machine"
 )
 
-// RowChip returns the chip preset for row r. It returns the M1 if the row was measured on an M1. It
+// rowChip returns the chip preset for row r. It returns the M1 if the row was measured on an M1. It
 // returns the M1 Max for all other chips, because they have the same engine (H13g).
-func RowChip(r *measured.Row) hw.Chip {
+func rowChip(r *measured.Row) hw.Chip {
 	if r.Chip == "M1" {
 		return hw.M1()
 	}
 	return hw.M1Max()
 }
 
-// RowHost returns the name of the host preset for the machine of row r. It returns "none" if the
+// rowHost returns the name of the host preset for the machine of row r. It returns "none" if the
 // measured time excludes the host, or if no preset fits the machine.
-func RowHost(r *measured.Row) string {
+func rowHost(r *measured.Row) string {
 	if r.NoHost {
 		return noHost
 	}
@@ -71,7 +71,7 @@ func rowClock(r *measured.Row) clock.Hertz {
 	if r.Clock > 0 {
 		return clock.Hertz(r.Clock) * 1e6
 	}
-	highest := RowChip(r).Clock.Value
+	highest := rowChip(r).Clock.Value
 	for _, m := range machine.Machines() {
 		if m.Host.Name == findHostPreset(r) && !m.Scaled && m.Chip.Clock.Value < highest {
 			return clock.Hertz(m.Chip.Clock.Value)
@@ -80,10 +80,10 @@ func rowClock(r *measured.Row) clock.Hertz {
 	return 0
 }
 
-// RowSession returns the name of the session in which row r was measured. It is the name of the
+// rowSession returns the name of the session in which row r was measured. It is the name of the
 // machine's host preset, or "none" if there is none. If the name of the row's source file ends in a
 // hyphen and eight hexadecimal digits, "/" and these digits follow. They identify a capture.
-func RowSession(r *measured.Row) string {
+func rowSession(r *measured.Row) string {
 	name := findHostPreset(r)
 	file := strings.TrimSuffix(path.Base(r.Source), ".json")
 	if i := strings.LastIndexByte(file, '-'); i >= 0 {

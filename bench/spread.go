@@ -254,9 +254,9 @@ func (s *spread) holds(r *deviation) bool {
 	return float64(w*s.below) <= r.distance && r.distance <= float64(w*s.above)
 }
 
-// HoldsShare reports whether the measurements inside their intervals are 75 to 88 % of c or, if c has fewer than 20,
+// holdsShare reports whether the measurements inside their intervals are 75 to 88 % of c or, if c has fewer than 20,
 // whether their number could be chance if each lay inside with the probability [hw.IntervalShare].
-func (c *Coverage) HoldsShare() bool {
+func (c *Coverage) holdsShare() bool {
 	if c.N < leastInCut {
 		return c.isPlausible()
 	}

@@ -14,7 +14,7 @@ func checkShares(t *testing.T, what string, list []Coverage) {
 	}
 	for _, c := range list {
 		t.Logf("%s, %s %s: %d of %d", what, c.Property, c.Name, c.Holds, c.N)
-		if !c.HoldsShare() {
+		if !c.holdsShare() {
 			t.Errorf("%s: the intervals hold %d of %d rows of %s %s; want 75 to 88 %% of 20 or more, and no number that chance makes less likely than 5 %%", what, c.Holds, c.N, c.Property, c.Name)
 		}
 	}

@@ -107,7 +107,7 @@ func (b *binaryReader) readInitBlock(at, name, base, records, count uint64) erro
 	if !ended {
 		return fail("", 0, "block name at %#x is not terminated within %d bytes", name, len(text))
 	}
-	block, ok := BlockNamed(string(text))
+	block, ok := blockNamed(string(text))
 	switch {
 	case !ok:
 		return fail("", 0, "unknown block %q; want a block in the M1's init table", text)

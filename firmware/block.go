@@ -29,8 +29,8 @@ func Blocks() [10]Block {
 
 const baseANE = 0x2_6bc0_0000
 
-// BlockNamed returns the block with the given name, and whether there is one.
-func BlockNamed(name string) (Block, bool) {
+// blockNamed returns the block with the given name, and whether there is one.
+func blockNamed(name string) (Block, bool) {
 	for _, b := range Blocks() {
 		if b.Name == name {
 			return b, true

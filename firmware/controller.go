@@ -51,7 +51,7 @@ func (c *Controller) Boot() error {
 		return err
 	}
 	for _, r := range c.table.Records {
-		b, _ := BlockNamed(r.Block)
+		b, _ := blockNamed(r.Block)
 		c.mmio.writeMasked(b.Base+uint64(r.Offset), r.affectedBits(), r.Value)
 	}
 	c.booted = true

@@ -159,7 +159,7 @@ func TestGateTiles(t *testing.T) {
 				t.Errorf("gating %q: %v powered %v, want %v", tc.list, Cluster0+Domain(i), got, on)
 			}
 		}
-		if err := c.Boot(); err != nil || c.TileEnables() != AllTiles || c.PowerOn(Base) {
+		if err := c.Boot(); err != nil || c.TileEnables() != allTiles || c.PowerOn(Base) {
 			t.Errorf("a boot does not start over: tiles %#x, %v", c.TileEnables(), err)
 		}
 	}
@@ -174,7 +174,7 @@ func TestTileEnableWords(t *testing.T) {
 		if err := c.MMIO().MaskedWrite(addr, 0xff, 0xfe); err != nil {
 			t.Fatal(err)
 		}
-		if got := c.TileEnables(); got != AllTiles&^(1<<tile) {
+		if got := c.TileEnables(); got != allTiles&^(1<<tile) {
 			t.Errorf("tile %d cleared at %#x: enables %#x", tile, addr, got)
 		}
 		if err := c.MMIO().MaskedWrite(addr, 1, 1); err != nil {
@@ -211,7 +211,7 @@ func TestParseTiles(t *testing.T) {
 		list string
 		want uint32
 	}{
-		{"", 0}, {" ", 0}, {"0", 1}, {"31", 1 << 31}, {"0-3,7", 0x8f}, {" 0-3 , 7 ", 0x8f}, {"5-5,5", 0x20}, {"0-31", AllTiles},
+		{"", 0}, {" ", 0}, {"0", 1}, {"31", 1 << 31}, {"0-3,7", 0x8f}, {" 0-3 , 7 ", 0x8f}, {"5-5,5", 0x20}, {"0-31", allTiles},
 	} {
 		if got, err := ParseTiles(tc.list); got != tc.want || err != nil {
 			t.Errorf("%q is %#x (%v), want %#x", tc.list, got, err, tc.want)

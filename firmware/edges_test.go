@@ -110,7 +110,7 @@ func TestPassTellsItsTime(t *testing.T) {
 // TestStatusWords checks that the status words of the domains are next to each other in the
 // engine's block.
 func TestStatusWords(t *testing.T) {
-	ane, ok := BlockNamed("ANE")
+	ane, ok := blockNamed("ANE")
 	if !ok {
 		t.Fatal("no block ANE")
 	}

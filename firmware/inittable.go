@@ -95,7 +95,7 @@ type wordState struct {
 // checkRecord checks that r is valid after the records checked before it. It returns a description
 // of the mistake, or "" if there is none.
 func (c *checker) checkRecord(r InitRecord) string {
-	b, ok := BlockNamed(r.Block)
+	b, ok := blockNamed(r.Block)
 	if !ok {
 		return fmt.Sprintf("unknown block %q; want a block in the M1's init table", r.Block)
 	}

@@ -15,9 +15,9 @@ const (
 	Clusters          = Tiles / TilesPerEngine / EnginesPerCluster
 )
 
-// AllTiles is the mask with the bits of all tiles set. Bits 2e and 2e+1 are the tiles of MAC engine
+// allTiles is the mask with the bits of all tiles set. Bits 2e and 2e+1 are the tiles of MAC engine
 // e.
-const AllTiles uint32 = 1<<Tiles - 1
+const allTiles uint32 = 1<<Tiles - 1
 
 // tileEnableOffset returns the offset of a tile's enable word in the ANE block. Only the offsets of
 // the first and the last tile are decompiled (table C.14: 32 words from 0xd014 to 0xfec4). The other

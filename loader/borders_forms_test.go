@@ -392,7 +392,7 @@ func TestNamesOfSymbols(t *testing.T) {
 		l, err := (&reader{file: pieces{rest: file}}).decodeSymtab(0x100, b)
 		var f *FormatError
 		switch {
-		case tc.what == "" && (err != nil || l.(*SymtabLoad).Symbols[1].Name != tc.name):
+		case tc.what == "" && (err != nil || l.(*symtabLoad).Symbols[1].Name != tc.name):
 			t.Errorf("%+v: %v, %v", tc, l, err)
 		case tc.what != "" && (!errors.As(err, &f) || f.Off != symbolSize || !strings.Contains(err.Error(), tc.what)):
 			t.Errorf("%+v: %v", tc, err)

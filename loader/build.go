@@ -150,7 +150,7 @@ func (b *Builder) Container() (*Container, error) {
 	}
 	banner := newLoadCommand(CommandBanner, commandHeader+len(b.Banner)+1)
 	copy(banner[commandHeader:], b.Banner)
-	c.Loads = append(c.Loads, &BannerLoad{banner, b.Banner})
+	c.Loads = append(c.Loads, &bannerLoad{banner, b.Banner})
 	if b.NoteBytes > 0 {
 		c.Loads = append(c.Loads, newLoadCommand(CommandNote, b.NoteBytes))
 	}
@@ -421,7 +421,7 @@ func (q *part) newOperationCommand(p *Port, late bool) *OperationLoad {
 
 // assignFileOffsets assigns file offsets: symbols, strings and relocations follow the load
 // commands, and each segment with data starts a new page.
-func (l *layout) assignFileOffsets(c *Container, symtab *SymtabLoad) {
+func (l *layout) assignFileOffsets(c *Container, symtab *symtabLoad) {
 	at := uint64(headerSize)
 	for _, load := range c.Loads {
 		at += uint64(len(load.Raw()))

@@ -27,8 +27,8 @@ const firstShape = 44
 
 // newSymtabCommand returns the load command of the symbol table. It also adds relocations for the
 // weight streams to the descriptor section.
-func (l *layout) newSymtabCommand() *SymtabLoad {
-	t := &SymtabLoad{LoadBytes: newLoadCommand(CommandSymtab, 24), Strings: []byte{0}}
+func (l *layout) newSymtabCommand() *symtabLoad {
+	t := &symtabLoad{LoadBytes: newLoadCommand(CommandSymtab, 24), Strings: []byte{0}}
 	add := func(s Symbol) {
 		s.index = uint32(len(t.Strings))
 		t.Strings = append(append(t.Strings, s.Name...), 0)

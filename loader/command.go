@@ -22,9 +22,9 @@ const (
 	CommandPort64  = enums.LoadWidePort
 )
 
-// A Flavor says what a thread command (a kind of load command) describes: a program or an
+// A flavor says what a thread command (a kind of load command) describes: a program or an
 // operation.
-type Flavor = enums.ThreadFlavor
+type flavor = enums.ThreadFlavor
 
 // Flavors of thread commands.
 const (

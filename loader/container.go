@@ -112,15 +112,15 @@ type OperationLoad struct {
 	Strides   [4]uint64 // bytes
 }
 
-// A BannerLoad is a load command that holds the command line with which the compiler was
+// A bannerLoad is a load command that holds the command line with which the compiler was
 // run.
-type BannerLoad struct {
+type bannerLoad struct {
 	LoadBytes
 	Text string
 }
 
-// A SymtabLoad is a load command that holds the symbol table.
-type SymtabLoad struct {
+// A symtabLoad is a load command that holds the symbol table.
+type symtabLoad struct {
 	LoadBytes
 	Offset, StringOffset uint32
 	Symbols              []Symbol
@@ -286,7 +286,7 @@ func (r *reader) decodeLoadCommand(at uint64, b []byte) (Load, error) {
 	case CommandThread:
 		return r.decodeThread(at, b)
 	case CommandBanner:
-		return &BannerLoad{b, textBeforeZero(b[commandHeader:])}, nil
+		return &bannerLoad{b, textBeforeZero(b[commandHeader:])}, nil
 	case CommandSymtab:
 		return r.decodeSymtab(at, b)
 	}
@@ -352,7 +352,7 @@ func (r *reader) decodeThread(at uint64, b []byte) (Load, error) {
 		return nil, newShortCommandError(at, b, 12, "thread command")
 	}
 	l, err := Load(LoadBytes(b)), error(nil)
-	switch Flavor(le.Uint32(b[8:])) {
+	switch flavor(le.Uint32(b[8:])) {
 	case FlavorProgram:
 		l, err = r.decodeProgram(at, b)
 	case FlavorOperation:

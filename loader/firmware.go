@@ -83,9 +83,9 @@ type PackageSection struct {
 	off uint64 // of Data in the file
 }
 
-// ReadPackage parses a firmware container. The sections of the result share memory with
+// readPackage parses a firmware container. The sections of the result share memory with
 // file. All errors are of type *[FormatError].
-func ReadPackage(file []byte) (*Package, error) {
+func readPackage(file []byte) (*Package, error) {
 	if len(file) < packageHeader {
 		return nil, newFormatError(uint64(len(file)), nil, "truncated package header; want %d bytes", packageHeader)
 	}

@@ -98,7 +98,7 @@ func (p *Program) encodeProcedure() []byte {
 // readFirmware reads a program from a firmware container: the one named procedure, or the
 // first if procedure is "".
 func readFirmware(name, procedure string, file []byte) (*Program, error) {
-	pkg, err := ReadPackage(file)
+	pkg, err := readPackage(file)
 	if err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func TestFirmwareContainer(t *testing.T) {
 			}
 		}
 	}
-	pkg, err := ReadPackage(file)
+	pkg, err := readPackage(file)
 	if err != nil || !bytes.Equal(pkg.Bytes(), file) {
 		t.Errorf("the levels written again differ: %v", err)
 	}
@@ -78,7 +78,7 @@ func TestFirmwareContainer(t *testing.T) {
 // firmwareVectors are broken packages.
 func firmwareVectors(t *testing.T) []vector {
 	good := firmwareExample(t, "conv")
-	pkg, err := ReadPackage(good)
+	pkg, err := readPackage(good)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -113,9 +113,9 @@ func (m *imager) addLoadCommand(at uint64, l Load) error {
 		}
 		m.ops = append(m.ops, loadAt[*OperationLoad]{at, l})
 		m.addProcedure(l.Procedure)
-	case *BannerLoad:
+	case *bannerLoad:
 		p.Banner = parseBanner(l.Text)
-	case *SymtabLoad:
+	case *symtabLoad:
 		for i := range l.Symbols {
 			s := &l.Symbols[i]
 			p.Symbols = append(p.Symbols, *s)

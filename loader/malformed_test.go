@@ -36,10 +36,10 @@ func identity(t testing.TB) (file []byte, at map[string]int) {
 			name = "program"
 		case *OperationLoad:
 			name = "op " + l.Port
-		case *SymtabLoad:
+		case *symtabLoad:
 			name = "symtab"
 			at["symbols"], at["strings"] = int(l.Offset), int(l.StringOffset)
-		case *BannerLoad:
+		case *bannerLoad:
 			name = "banner"
 		}
 		at[name] = off

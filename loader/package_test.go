@@ -97,11 +97,11 @@ func TestPackageHeaders(t *testing.T) {
 	// What stands after the last of each is counted.
 	more := append(bytes.Clone(good), 0, 0, 0)
 	le.PutUint64(more[16:], uint64(len(more)))
-	if _, err := ReadPackage(more); err == nil || !strings.Contains(err.Error(), "3 unexpected bytes after the last program") {
+	if _, err := readPackage(more); err == nil || !strings.Contains(err.Error(), "3 unexpected bytes after the last program") {
 		t.Errorf("%v", err)
 	}
 	le.PutUint64(more[packageHeader+16:], uint64(len(more)-packageHeader))
-	if _, err := ReadPackage(more); err == nil || !strings.Contains(err.Error(), "3 unexpected bytes after the last section") {
+	if _, err := readPackage(more); err == nil || !strings.Contains(err.Error(), "3 unexpected bytes after the last section") {
 		t.Errorf("%v", err)
 	}
 }

@@ -50,7 +50,7 @@ type Relocation struct {
 	Bit      int    // lowest bit of the field
 	Width    int    // bits of the field
 	Shift    int    // log2 of the field's unit in bytes, 6 for a DMA word
-	Target   int    // section ordinal from 1, or buffer index; NoTarget if Value is a device address
+	Target   int    // section ordinal from 1, or buffer index; noTarget if Value is a device address
 	// Within is one more than the index of the buffer to whose address the engine adds the field, or 0
 	// if there is none. The value of a DeviceAddress then counts from that address.
 	Within int
@@ -62,8 +62,8 @@ type Relocation struct {
 	Info   uint32 // second word of the container's pair
 }
 
-// NoTarget is the Target of a [DeviceAddress] whose Value is the whole address.
-const NoTarget = -1
+// noTarget is the Target of a [DeviceAddress] whose Value is the whole address.
+const noTarget = -1
 
 // IsBar reports whether a call can give the relocation another value by its number: a custom bar, in
 // the words of the documents. A bar writes a device address, a data-set identifier or an offset in a
@@ -100,7 +100,7 @@ func (p *Program) SetBar(number int, v uint64) bool {
 		if r := &p.Relocations[i]; r.IsBar() && r.isSameField(&list[number]) {
 			r.Value = v
 			if r.Kind == DeviceAddress {
-				r.Target = NoTarget
+				r.Target = noTarget
 			}
 		}
 	}
@@ -194,7 +194,7 @@ func (r *Relocation) Resolve(bars *regs.BARs) (uint64, error) {
 	v := r.Value
 	switch r.Kind {
 	case DeviceAddress:
-		if r.Target != NoTarget {
+		if r.Target != noTarget {
 			if r.Target < 0 || r.Target >= len(bars) || bars[r.Target] == 0 {
 				return bad("buffer %d is not in the program", r.Target)
 			}

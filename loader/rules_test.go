@@ -167,7 +167,7 @@ func windowErrors(t *testing.T) (out []error) {
 		_, err := (&Options{Procedure: "nobody"}).Read(name, bytes.NewReader(file), int64(len(file)))
 		out = append(out, err)
 	}
-	_, err = ReadPackage(make([]byte, packageHeader))
+	_, err = readPackage(make([]byte, packageHeader))
 	return append(out, err)
 }
 

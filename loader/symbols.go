@@ -87,7 +87,7 @@ func (r *reader) decodeSymtab(at uint64, b []byte) (Load, error) {
 	if len(b) < 24 {
 		return nil, newShortCommandError(at, b, 24, "symbol table command")
 	}
-	t := &SymtabLoad{LoadBytes: b, Offset: le.Uint32(b[8:]), StringOffset: le.Uint32(b[16:])}
+	t := &symtabLoad{LoadBytes: b, Offset: le.Uint32(b[8:]), StringOffset: le.Uint32(b[16:])}
 	n := uint64(le.Uint32(b[12:]))
 	entries, err := r.claimBytes(at+8, uint64(t.Offset), n*symbolSize, "symbol table")
 	if err != nil {
@@ -118,7 +118,7 @@ func (r *reader) decodeSymtab(at uint64, b []byte) (Load, error) {
 	return t, nil
 }
 
-func (t *SymtabLoad) encodeTo(dst []byte) {
+func (t *symtabLoad) encodeTo(dst []byte) {
 	le.PutUint32(dst[8:], t.Offset)
 	le.PutUint32(dst[12:], uint32(len(t.Symbols)))
 	le.PutUint32(dst[16:], t.StringOffset)

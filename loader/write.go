@@ -66,7 +66,7 @@ func (c *Container) encode(apart *SectionHeader) *pieces {
 					le.PutUint32(b[4:], r.Info)
 				}
 			}
-		case *SymtabLoad:
+		case *symtabLoad:
 			for i := range l.Symbols {
 				l.Symbols[i].encodeTo(f.writableBytes(uint64(l.Offset)+symbolSize*uint64(i), symbolSize))
 			}

@@ -8,8 +8,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// Families returns the directories of [FS] that contain cases, such as "silicon/reduction".
-func Families() []string {
+// families returns the directories of [FS] that contain cases, such as "silicon/reduction".
+func families() []string {
 	return []string{
 		"silicon/reduction", "silicon/accumulate", "silicon/checksums", "silicon/tables", "silicon/special",
 		"silicon/runs", "silicon/costdump",

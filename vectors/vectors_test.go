@@ -47,7 +47,7 @@ func TestEveryFileIsACase(t *testing.T) {
 		if !loaded[name] {
 			t.Errorf("%s is loaded by none of the families", name)
 		}
-		if !slices.Contains(Families(), path.Dir(name)) {
+		if !slices.Contains(families(), path.Dir(name)) {
 			t.Errorf("%s stands in no family", name)
 		}
 		return nil

@@ -18,7 +18,7 @@ type Expectation struct {
 	// Part is "total", the index of a descriptor in decimal, or the name of a layer. The prefix
 	// "layer " is for a layer with such a name.
 	Part    string
-	Measure string // see [Measures]
+	Measure string // see measures
 	Value   float64
 	// Bound is "<=" or ">=" if Value is a limit, and otherwise "".
 	Bound     string
@@ -28,10 +28,10 @@ type Expectation struct {
 	part     position // for [Entry.Expect], which alone can tell whether a part exists
 }
 
-// Measures returns the names of measures that an expectation can have. They are the names in JSON
+// measures returns the names of measures that an expectation can have. They are the names in JSON
 // reports: cycles, time_ns, energy_nj, dispatch_energy_nj, dma_bytes, macs, exe_cycles and each
 // cause of cycles. As in a report, energy_nj of the total includes dispatches.
-func Measures() []string {
+func measures() []string {
 	var names []string
 	var none Cost
 	for _, m := range none.listMeasures() {

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"anesim"
-	"anesim/loader/network/arrange"
+	"anesim/loader/network/regroup"
 )
 
 // A Reshape gives a pointwise layer a new shape of H rows with W pixels each.
@@ -52,7 +52,7 @@ func ReshapeLayers(m *anesim.Model, list []Reshape) (*anesim.Model, error) {
 		l.Lower = withHeightAndWidth(l.Lower, r.H, r.W)
 		l.Out = l.Lower.Out()
 	}
-	return anesim.FromNetwork(arrange.RearrangedCopy(&n)), nil
+	return anesim.FromNetwork(regroup.Rearranged(&n)), nil
 }
 
 // ParseReshape parses the name of a layer and its new height and width, in the form "LAYER=HxW". It

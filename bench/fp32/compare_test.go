@@ -9,8 +9,8 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
+	"anesim/bench/internal/reference"
 	"anesim/bench/randomgraph"
-	"anesim/bench/reference"
 	"anesim/loader"
 	"anesim/loader/network"
 	"anesim/loader/network/onnx"

@@ -56,14 +56,14 @@ func (f *Finding) String() string {
 // A Report lists the mistakes that [Program] found in a program.
 type Report struct {
 	Descriptors int
-	Findings    []Finding // sorted by descriptor, at most MaxFindings
-	More        int       // number of findings beyond MaxFindings
+	Findings    []Finding // sorted by descriptor, at most maxFindings
+	More        int       // number of findings beyond maxFindings
 	Undecided   int       // number of surfaces that exceeded the limit on time
 }
 
-// MaxFindings is the largest number of findings that a report lists. Further findings are only
+// maxFindings is the largest number of findings that a report lists. Further findings are only
 // counted.
-const MaxFindings = 10_000
+const maxFindings = 10_000
 
 // Evidence for the rules. The counts refer to the 324 descriptors in 175 programs of the vendor's
 // compiler that TestVendorPrograms reads. The counts of three and of nine also include programs

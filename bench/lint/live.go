@@ -152,7 +152,7 @@ func containsAddress(list [][2]int64, addr int64) bool {
 
 // addFinding adds a finding about a register of descriptor td, with text formatted by fmt.Sprintf.
 func (s *state) addFinding(td int32, register string, rule Rule, evidence, format string, args ...any) {
-	if len(s.report.Findings) >= MaxFindings {
+	if len(s.report.Findings) >= maxFindings {
 		s.report.More++
 		return
 	}

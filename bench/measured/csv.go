@@ -16,13 +16,13 @@ import (
 // are optional. Other columns are ignored.
 //
 // The words "zero-copy" or "per-layer slope" in the notes set NoHost, and "VALID padding" sets
-// Valid. ReadCSV returns a *[RowError] if a line is not valid, or if the file exceeds [MaxBytes] or
-// has more than [MaxRows] rows. Other errors come from r.
+// Valid. ReadCSV returns a *[RowError] if a line is not valid, or if the file exceeds maxBytes or
+// has more than maxRows rows. Other errors come from r.
 func ReadCSV(r io.Reader) ([]Row, error) {
-	b := &boundedReader{from: r, left: MaxBytes}
+	b := &boundedReader{from: r, left: maxBytes}
 	rows, err := readRecords(b)
 	if b.over {
-		return nil, &RowError{len(rows) + 2, fmt.Sprintf("file exceeds %d bytes", MaxBytes), nil}
+		return nil, &RowError{len(rows) + 2, fmt.Sprintf("file exceeds %d bytes", maxBytes), nil}
 	}
 	if err != nil {
 		return nil, err
@@ -32,8 +32,8 @@ func ReadCSV(r io.Reader) ([]Row, error) {
 
 // Limits on a file of rows.
 const (
-	MaxBytes = 16 << 20
-	MaxRows  = 1 << 16
+	maxBytes = 16 << 20
+	maxRows  = 1 << 16
 )
 
 // A boundedReader returns io.EOF after a number of bytes.
@@ -89,8 +89,8 @@ func readRecords(r io.Reader) ([]Row, error) {
 			return out, err
 		}
 		line, _ := c.FieldPos(0)
-		if len(out) == MaxRows {
-			return nil, &RowError{line, fmt.Sprintf("file has more than %d rows", MaxRows), nil}
+		if len(out) == maxRows {
+			return nil, &RowError{line, fmt.Sprintf("file has more than %d rows", maxRows), nil}
 		}
 		row, err := parseRow(func(name string) string {
 			if i, ok := columns[name]; ok && i < len(record) {

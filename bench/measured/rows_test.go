@@ -137,9 +137,9 @@ func TestReadCSVIsBounded(t *testing.T) {
 			t.Errorf("%q for ever: %v", line, err)
 		}
 	}
-	long := "op,latency_us\n" + strings.Repeat("relu,5\n", MaxRows)
-	long += strings.Repeat("\n", MaxBytes-len(long))
-	if rows, err := ReadCSV(strings.NewReader(long)); err != nil || len(rows) != MaxRows {
+	long := "op,latency_us\n" + strings.Repeat("relu,5\n", maxRows)
+	long += strings.Repeat("\n", maxBytes-len(long))
+	if rows, err := ReadCSV(strings.NewReader(long)); err != nil || len(rows) != maxRows {
 		t.Errorf("a file of the most bytes and rows: %d rows, %v", len(rows), err)
 	}
 }

@@ -3,7 +3,7 @@ package randomgraph
 import (
 	"slices"
 
-	"anesim/bench/onnxgraph"
+	"anesim/bench/internal/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 

@@ -6,8 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"anesim/bench/onnxgraph"
-	"anesim/loader/network/graph"
+	"anesim/bench/internal/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
@@ -87,7 +86,7 @@ func (b *builder) addNodeWithOutputs(op string, inputs []string, out []onnxgraph
 func (b *builder) addInput(dims ...int) string {
 	prefix := byte('x')
 	t := &onnxgraph.Tensor{Name: b.newName(prefix), Type: onnx.Float, Dims: slices.Clone(dims)}
-	t.Values = onnxgraph.RandomMultiples(b.rng, graph.Elements(dims), -256, 256, 64)
+	t.Values = onnxgraph.RandomMultiples(b.rng, onnx.Elements(dims), -256, 256, 64)
 	b.graph.Inputs = append(b.graph.Inputs, t)
 	b.graph.Values[t.Name] = onnxgraph.Value{Type: onnx.Float, Dims: t.Dims, Low: -4, High: 4, Exact: true}
 	b.names = append(b.names, t.Name)
@@ -136,14 +135,14 @@ func (b *builder) addWeights(k int, dims ...int) string {
 	for n := k; n > 1; n /= 4 {
 		unit *= 2
 	}
-	return b.addConstant(onnx.Float, dims, onnxgraph.RandomMultiples(b.rng, graph.Elements(dims), -64, 64, unit))
+	return b.addConstant(onnx.Float, dims, onnxgraph.RandomMultiples(b.rng, onnx.Elements(dims), -64, 64, unit))
 }
 
 // addScales adds a constant of shape dims that serves as a factor or divisor, and returns its name.
 // The magnitudes of its values are between 0.5 and 2. Its values are all positive or have both
 // signs.
 func (b *builder) addScales(dims ...int) string {
-	values := onnxgraph.RandomMultiples(b.rng, graph.Elements(dims), 32, 128, 64)
+	values := onnxgraph.RandomMultiples(b.rng, onnx.Elements(dims), 32, 128, 64)
 	if b.randomBool(40) {
 		for i := range values {
 			if b.randomBool(50) {
@@ -157,13 +156,13 @@ func (b *builder) addScales(dims ...int) string {
 // addOffsets adds a constant of shape dims, for use as an addend, and returns its name. Its values
 // are between -2 and 2.
 func (b *builder) addOffsets(dims ...int) string {
-	return b.addConstant(onnx.Float, dims, onnxgraph.RandomMultiples(b.rng, graph.Elements(dims), -128, 128, 64))
+	return b.addConstant(onnx.Float, dims, onnxgraph.RandomMultiples(b.rng, onnx.Elements(dims), -128, 128, 64))
 }
 
 // addPositiveConstant adds a constant of shape dims with values from 0.5 to 2, and returns its
 // name.
 func (b *builder) addPositiveConstant(dims ...int) string {
-	return b.addConstant(onnx.Float, dims, onnxgraph.RandomMultiples(b.rng, graph.Elements(dims), 32, 128, 64))
+	return b.addConstant(onnx.Float, dims, onnxgraph.RandomMultiples(b.rng, onnx.Elements(dims), 32, 128, 64))
 }
 
 // randomAxis returns a random axis of a tensor of the given rank.
@@ -260,5 +259,5 @@ func broadcastDims(x, y []int) (dims []int, ok bool) {
 		}
 		dims[i] = max(p, q)
 	}
-	return dims, graph.Elements(dims) <= maxElements
+	return dims, onnx.Elements(dims) <= maxElements
 }

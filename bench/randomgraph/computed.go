@@ -3,8 +3,7 @@ package randomgraph
 import (
 	"slices"
 
-	"anesim/bench/onnxgraph"
-	"anesim/loader/network/graph"
+	"anesim/bench/internal/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
@@ -39,8 +38,8 @@ func addComputedConv(b *builder, x string) bool {
 	out := group * b.randomInt(1, 4)
 	dims := append([]int{v.Dims[0], out}, w.extent...)
 	shape := append([]int{out, c / group}, w.kernel...)
-	k := graph.Elements(shape[1:])
-	if graph.Elements(w.kernel) > 30 || graph.Elements(dims) > maxElements || graph.Elements(dims)*k > maxProducts || graph.Elements(shape) > maxElements {
+	k := onnx.Elements(shape[1:])
+	if onnx.Elements(w.kernel) > 30 || onnx.Elements(dims) > maxElements || onnx.Elements(dims)*k > maxProducts || onnx.Elements(shape) > maxElements {
 		return false
 	}
 	if b.randomBool(30) {
@@ -81,8 +80,8 @@ func addComputedConvTranspose(b *builder, x string) bool {
 		shape, dims = append(shape, k), append(dims, full-p-q)
 		stride, dilation, begin, end = append(stride, s), append(dilation, d), append(begin, p), append(end, q)
 	}
-	k := c / group * graph.Elements(shape[2:])
-	if graph.Elements(dims) > maxElements || graph.Elements(dims)*k > maxProducts || graph.Elements(shape) > maxElements {
+	k := c / group * onnx.Elements(shape[2:])
+	if onnx.Elements(dims) > maxElements || onnx.Elements(dims)*k > maxProducts || onnx.Elements(shape) > maxElements {
 		return false
 	}
 	weights := ""
@@ -173,7 +172,7 @@ func addLengthNormalization(b *builder, x string) bool {
 		}
 		b.addNode(op, []string{x, b.addScales(size), b.addOffsets(size)}, v.WithRange(-20, 20), newIntAttribute("num_groups", groups), newFloatAttribute("epsilon", 0.0625))
 	case "GlobalLpPool":
-		count := graph.Elements(v.Dims[2:])
+		count := onnx.Elements(v.Dims[2:])
 		if n < 3 || b.tensorMagnitude(x)*b.tensorMagnitude(x)*float64(count) > 2000 {
 			return false
 		}

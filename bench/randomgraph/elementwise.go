@@ -4,8 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"anesim/bench/onnxgraph"
-	"anesim/loader/network/graph"
+	"anesim/bench/internal/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
@@ -228,7 +227,7 @@ func addPRelu(b *builder, x string) bool {
 	if n := len(v.Dims); n == 0 {
 		return false
 	}
-	slope := b.addConstant(onnx.Float, dims, onnxgraph.RandomMultiples(b.rng, graph.Elements(dims), -32, 64, 128))
+	slope := b.addConstant(onnx.Float, dims, onnxgraph.RandomMultiples(b.rng, onnx.Elements(dims), -32, 64, 128))
 	m := b.tensorMagnitude(x)
 	b.addNode("PRelu", []string{x, slope}, v.WithRange(-m, m))
 	return true
@@ -334,7 +333,7 @@ func addLargeScale(b *builder, x, op string, dims, out []int) bool {
 	if op == "Div" {
 		factor = 1 / factor
 	}
-	values := onnxgraph.RandomMultiples(b.rng, graph.Elements(dims), 64, 256, 128)
+	values := onnxgraph.RandomMultiples(b.rng, onnx.Elements(dims), 64, 256, 128)
 	for i := range values {
 		values[i] = float64(float32(values[i] * factor))
 	}

@@ -3,8 +3,7 @@ package randomgraph
 import (
 	"slices"
 
-	"anesim/bench/onnxgraph"
-	"anesim/loader/network/graph"
+	"anesim/bench/internal/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
@@ -46,7 +45,7 @@ func addCenterCropPad(b *builder, x string) bool {
 		dims[axis] = b.randomInt(1, v.Dims[axis]+3)
 		axes, sizes = append(axes, b.maybeNegativeAxis(axis, n)), append(sizes, dims[axis])
 	}
-	if graph.Elements(dims) > maxElements {
+	if onnx.Elements(dims) > maxElements {
 		return false
 	}
 	out := v.WithDims(dims...)
@@ -68,7 +67,7 @@ func addCol2Im(b *builder, x string) bool {
 	stride := b.randomInt(1, 3)
 	extent := (v.Dims[2]-1)*stride + block + b.rng.IntN(stride)
 	dims := []int{v.Dims[0], v.Dims[1] / block, extent}
-	if graph.Elements(dims) > maxElements {
+	if onnx.Elements(dims) > maxElements {
 		return false
 	}
 	most := b.tensorMagnitude(x) * float64(block)

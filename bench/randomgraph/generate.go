@@ -6,8 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"anesim/bench/onnxgraph"
-	"anesim/loader/network/graph"
+	"anesim/bench/internal/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
@@ -33,7 +32,7 @@ func New(seed uint64, o Options) *onnxgraph.Graph {
 	if isRuntimeSeed(seed, o) {
 		g = newRuntimeGraph(rand.New(rand.NewPCG(seed, 1)), o)
 	} else {
-		g = Generate(rand.New(rand.NewPCG(seed, 0)), o)
+		g = generate(rand.New(rand.NewPCG(seed, 0)), o)
 	}
 	g.Seed = fmt.Sprint(seed)
 	return g
@@ -71,8 +70,8 @@ var fusableOperators = []string{"Conv", "ConvTranspose", "Gemm", "MatMul", "Aver
 // compiler can remove them or merge operators across them.
 var viewOperators = []string{"Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze"}
 
-// Generate returns a random graph that is valid ONNX, with choices drawn from rng.
-func Generate(rng *rand.Rand, o Options) *onnxgraph.Graph {
+// generate returns a random graph that is valid ONNX, with choices drawn from rng.
+func generate(rng *rand.Rand, o Options) *onnxgraph.Graph {
 	o.MinNodes, o.MaxNodes = cmp.Or(o.MinNodes, 2), cmp.Or(o.MaxNodes, 8)
 	for {
 		if g := tryGenerate(rng, o); g != nil {
@@ -124,7 +123,7 @@ func (b *builder) chooseStartTensor(first string) string {
 func (b *builder) tryRandomNodes(x string) {
 	v := b.findValue(x)
 	nodes, inputs, made := len(b.graph.Nodes), len(b.graph.Inputs), len(b.names)
-	if graph.Elements(v.Dims) == 0 || len(v.Dims) > 5 {
+	if onnx.Elements(v.Dims) == 0 || len(v.Dims) > 5 {
 		return
 	}
 	add := b.chooseOperator(x)

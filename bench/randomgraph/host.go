@@ -3,8 +3,7 @@ package randomgraph
 import (
 	"slices"
 
-	"anesim/bench/onnxgraph"
-	"anesim/loader/network/graph"
+	"anesim/bench/internal/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
@@ -38,10 +37,10 @@ func addHostOperator(b *builder, x string) bool {
 		axis := b.randomAxis(n)
 		dims := slices.Clone(v.Dims)
 		dims[axis] = b.randomInt(1, 4)
-		if graph.Elements(dims) > maxElements {
+		if onnx.Elements(dims) > maxElements {
 			return false
 		}
-		at := b.addConstant(onnx.Int64, dims, onnxgraph.RandomMultiples(b.rng, graph.Elements(dims), 0, v.Dims[axis]-1, 1))
+		at := b.addConstant(onnx.Int64, dims, onnxgraph.RandomMultiples(b.rng, onnx.Elements(dims), 0, v.Dims[axis]-1, 1))
 		b.addNode("GatherElements", []string{x, at}, v.WithDims(dims...), newIntAttribute("axis", axis))
 	case "Trilu":
 		if n < 2 {
@@ -115,7 +114,7 @@ func addScatter(b *builder, x string) bool {
 		b.addNode("ScatterND", []string{x, b.addConstant(onnx.Int64, []int{len(rows), 1}, at), updates}, v)
 		return true
 	}
-	at := make([]float64, graph.Elements(dims))
+	at := make([]float64, onnx.Elements(dims))
 	for i := range at {
 		at[i] = float64(rows[i/(len(at)/len(rows))])
 	}
@@ -151,7 +150,7 @@ func addEinsum(b *builder, x string) bool {
 		}
 		work *= extents[i]
 	}
-	if right == "" || k > 256 || graph.Elements(dims) > maxElements || graph.Elements(shape) > maxElements || work > maxProducts {
+	if right == "" || k > 256 || onnx.Elements(dims) > maxElements || onnx.Elements(shape) > maxElements || work > maxProducts {
 		return false
 	}
 	w := b.addWeights(k, shape...)
@@ -178,7 +177,7 @@ func addBatchEinsum(b *builder, x string) bool {
 	}
 	w := b.addWeights(k, shape...)
 	dims := []int{v.Dims[0], v.Dims[1], m}
-	if graph.Elements(dims) > maxElements || graph.Elements(dims)*k > maxProducts {
+	if onnx.Elements(dims) > maxElements || onnx.Elements(dims)*k > maxProducts {
 		return false
 	}
 	b.addNode("Einsum", []string{x, w}, b.describeProductSum(v, w, k, dims), newTextAttribute("equation", equation))
@@ -205,7 +204,7 @@ func addResize(b *builder, x string) bool {
 	}
 	factors := b.addConstant(onnx.Float, []int{4}, scales)
 	if b.graph.Opset < 11 {
-		if graph.Elements(dims) > maxElements {
+		if onnx.Elements(dims) > maxElements {
 			return false
 		}
 		b.addNode("Upsample", []string{x, factors}, v.WithDims(dims...), newTextAttribute("mode", "nearest"))
@@ -216,7 +215,7 @@ func addResize(b *builder, x string) bool {
 	if sized && mode != "nearest" {
 		dims[2], dims[3] = b.randomInt(1, 2*dims[2]), b.randomInt(1, 2*dims[3])
 	}
-	if graph.Elements(dims) > maxElements {
+	if onnx.Elements(dims) > maxElements {
 		return false
 	}
 	in := []string{x, "", factors}
@@ -279,7 +278,7 @@ func addComputedReshape(b *builder, x string) bool {
 		first := b.addNode("Gather", []string{shape, zero}, onnxgraph.Value{Type: onnx.Int64, Dims: []int{}, High: 300, Exact: true}, newIntAttribute("axis", 0))
 		first = b.addOperatorWithAxes("Unsqueeze", first, onnxgraph.Value{Type: onnx.Int64, Dims: []int{1}, High: 300, Exact: true}, 0)
 		dims := b.addNode("Concat", []string{first, b.addInts(-1)}, onnxgraph.Value{Type: onnx.Int64, Dims: []int{2}, Low: -1, High: 300, Exact: true}, newIntAttribute("axis", 0))
-		b.addNode("Reshape", []string{x, dims}, v.WithDims(v.Dims[0], graph.Elements(v.Dims[1:])))
+		b.addNode("Reshape", []string{x, dims}, v.WithDims(v.Dims[0], onnx.Elements(v.Dims[1:])))
 	case 1: // all dims but the last, then 1 and -1
 		if b.graph.Opset < 10 {
 			return false

@@ -3,8 +3,7 @@ package randomgraph
 import (
 	"slices"
 
-	"anesim/bench/onnxgraph"
-	"anesim/loader/network/graph"
+	"anesim/bench/internal/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
@@ -138,7 +137,7 @@ func addIntOperator(b *builder, x string) bool {
 		}
 		v.Low, v.High = min(0, v.Low), max(0, v.High)
 		b.addNode("Pad", []string{x, b.addInts(pads...)}, v.WithDims(out...), newTextAttribute("mode", pickRandom(b, "constant", "edge")))
-		return graph.Elements(out) <= maxElements
+		return onnx.Elements(out) <= maxElements
 	case b.graph.Opset >= 10 && b.randomBool(20):
 		c := b.addConstant(v.Type, nil, []float64{float64(b.randomInt(2, 5))})
 		b.addNode("Mod", []string{x, c}, onnxgraph.Value{Type: v.Type, Dims: v.Dims, Low: -5, High: 5, Exact: true}, newIntAttribute("fmod", b.rng.IntN(2)))
@@ -149,7 +148,7 @@ func addIntOperator(b *builder, x string) bool {
 	if !ok {
 		return false
 	}
-	c := b.addConstant(v.Type, dims, onnxgraph.RandomMultiples(b.rng, graph.Elements(dims), 1, 5, 1))
+	c := b.addConstant(v.Type, dims, onnxgraph.RandomMultiples(b.rng, onnx.Elements(dims), 1, 5, 1))
 	op := pickRandom(b, "Add", "Sub", "Mul")
 	v.Low, v.High = 5*min(0, v.Low)-5, 5*max(0, v.High)+5
 	b.addNode(op, []string{x, c}, v.WithDims(out...))

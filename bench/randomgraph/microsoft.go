@@ -1,7 +1,7 @@
 package randomgraph
 
 import (
-	"anesim/loader/network/graph"
+	"anesim/loader/network/onnx"
 )
 
 // addMicrosoftOperator adds an operator of the domain com.microsoft, as onnxruntime writes it when it
@@ -60,7 +60,7 @@ func addFusedMatMul(b *builder, x string) bool {
 		shape = []int{columns, k}
 	}
 	dims := append(append([]int{}, v.Dims[:n-2]...), rows, columns)
-	if graph.Elements(dims) > maxElements || graph.Elements(dims)*k > maxProducts {
+	if onnx.Elements(dims) > maxElements || onnx.Elements(dims)*k > maxProducts {
 		return false
 	}
 	w := b.addWeights(k, shape...)

@@ -3,8 +3,7 @@ package randomgraph
 import (
 	"slices"
 
-	"anesim/bench/onnxgraph"
-	"anesim/loader/network/graph"
+	"anesim/bench/internal/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
@@ -52,7 +51,7 @@ func addNormalization(b *builder, x string) bool {
 		return addGroupNormalizationParts(b, x)
 	}
 	v := b.findValue(x)
-	if len(v.Dims) < 3 || graph.Elements(v.Dims[2:]) < 4 {
+	if len(v.Dims) < 3 || onnx.Elements(v.Dims[2:]) < 4 {
 		return false
 	}
 	c := v.Dims[1]
@@ -174,7 +173,7 @@ func addGroupNormalizationParts(b *builder, x string) bool {
 		return false
 	}
 	n, c := v.Dims[0], v.Dims[1]
-	rest := graph.Elements(v.Dims) / n / 2
+	rest := onnx.Elements(v.Dims) / n / 2
 	if rest < 4 {
 		return false
 	}
@@ -319,7 +318,7 @@ func addPooling(b *builder, x string) bool {
 		a = append(a, newIntAttribute("ceil_mode", 0))
 	}
 	out := v.WithDims(append(slices.Clone(v.Dims[:2]), w.extent...)...)
-	if graph.Elements(out.Dims) > maxElements {
+	if onnx.Elements(out.Dims) > maxElements {
 		return false
 	}
 	switch op {
@@ -327,7 +326,7 @@ func addPooling(b *builder, x string) bool {
 		out.Exact, out.Low, out.High = false, min(0, out.Low), max(0, out.High)
 		a = append(a, newIntAttribute("count_include_pad", b.rng.IntN(2)))
 	case "LpPool":
-		m, k, p := b.tensorMagnitude(x), float64(graph.Elements(w.kernel)), b.randomInt(1, 2)
+		m, k, p := b.tensorMagnitude(x), float64(onnx.Elements(w.kernel)), b.randomInt(1, 2)
 		out = onnxgraph.Value{Type: onnx.Float, Dims: out.Dims, Low: 0, High: m * k}
 		if out.High > maxMagnitude || p == 2 && !b.extreme && m*m*k > maxSquares {
 			return false

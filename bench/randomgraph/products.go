@@ -4,8 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"anesim/bench/onnxgraph"
-	"anesim/loader/network/graph"
+	"anesim/bench/internal/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
@@ -109,8 +108,8 @@ func addConv(b *builder, x string) bool {
 		group, out = 2, 2*b.randomInt(1, 9)
 	}
 	dims := append([]int{v.Dims[0], out}, w.extent...)
-	k := c / group * graph.Elements(w.kernel)
-	if graph.Elements(dims) > maxElements || graph.Elements(dims)*k > maxProducts {
+	k := c / group * onnx.Elements(w.kernel)
+	if onnx.Elements(dims) > maxElements || onnx.Elements(dims)*k > maxProducts {
 		return false
 	}
 	in := []string{x, addMatrixWeights(b, k, 0, append([]int{out, c / group}, w.kernel...)...)}
@@ -152,7 +151,7 @@ func addMatrixWeights(b *builder, k, axis int, dims ...int) string {
 	}
 	in := []string{w, b.addConstant(onnx.Float, scaleDims, scales)}
 	if b.randomBool(50) {
-		in = append(in, b.addConstant(onnx.Int8, scaleDims, make([]float64, graph.Elements(scaleDims))))
+		in = append(in, b.addConstant(onnx.Int8, scaleDims, make([]float64, onnx.Elements(scaleDims))))
 	}
 	return b.addNode("DequantizeLinear", in, v.WithRange(v.Low, v.High), a...)
 }
@@ -214,11 +213,11 @@ func addConvTranspose(b *builder, x string) bool {
 		begin, end, more = append(begin, p), append(end, q), append(more, extra)
 		dims = append(dims, d)
 	}
-	k := c / group * graph.Elements(kernel)
-	if graph.Elements(dims) > maxElements || graph.Elements(dims)*k > maxProducts {
+	k := c / group * onnx.Elements(kernel)
+	if onnx.Elements(dims) > maxElements || onnx.Elements(dims)*k > maxProducts {
 		return false
 	}
-	in := []string{x, b.addWeights(c/group*max(1, graph.Elements(kernel)/graph.Elements(stride)), append([]int{c, out / group}, kernel...)...)}
+	in := []string{x, b.addWeights(c/group*max(1, onnx.Elements(kernel)/onnx.Elements(stride)), append([]int{c, out / group}, kernel...)...)}
 	if b.randomBool(55) {
 		in = append(in, b.addOffsets(out))
 	}
@@ -238,8 +237,8 @@ func addGemm(b *builder, x string) bool {
 			return false
 		}
 		axis := b.randomInt(1, len(v.Dims)-1)
-		rows := graph.Elements(v.Dims[:axis])
-		x = b.addNode("Flatten", []string{x}, v.WithDims(rows, graph.Elements(v.Dims)/rows), newIntAttribute("axis", axis))
+		rows := onnx.Elements(v.Dims[:axis])
+		x = b.addNode("Flatten", []string{x}, v.WithDims(rows, onnx.Elements(v.Dims)/rows), newIntAttribute("axis", axis))
 		v = b.findValue(x)
 	}
 	transA := b.randomBool(20)
@@ -322,7 +321,7 @@ func addConstantMatMul(b *builder, x string) bool {
 // addMatMul adds a MatMul of x and y with a result of shape dims, whose elements are sums of k
 // products. It returns false if the result or the work would be too large.
 func (b *builder) addMatMul(x, y string, k int, dims []int) bool {
-	if graph.Elements(dims) > maxElements || graph.Elements(dims)*k > maxProducts || graph.Elements(b.tensorDims(x)) > 1<<16 || graph.Elements(b.tensorDims(y)) > 1<<16 {
+	if onnx.Elements(dims) > maxElements || onnx.Elements(dims)*k > maxProducts || onnx.Elements(b.tensorDims(x)) > 1<<16 || onnx.Elements(b.tensorDims(y)) > 1<<16 {
 		return false
 	}
 	out := b.describeProductSum(b.findValue(x), y, k, dims)
@@ -359,7 +358,7 @@ func addTensorMatMul(b *builder, x string) bool {
 		if b.randomBool(10) {
 			dims = []int{v.Dims[r-1]}
 		}
-		if graph.Elements(dims) > maxElements {
+		if onnx.Elements(dims) > maxElements {
 			return false
 		}
 		y = b.addInput(dims...)
@@ -403,7 +402,7 @@ func matMulDims(x, y []int) (dims []int, k int, ok bool) {
 	}
 	lead, ok := broadcastDims(x[:len(x)-2], y[:len(y)-2])
 	dims = append(lead, x[len(x)-2], y[len(y)-1])
-	return dims, k, ok && graph.Elements(dims) <= maxElements
+	return dims, k, ok && onnx.Elements(dims) <= maxElements
 }
 
 // identityPermutation returns the integers from 0 to n-1.

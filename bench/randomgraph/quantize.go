@@ -3,8 +3,7 @@ package randomgraph
 import (
 	"slices"
 
-	"anesim/bench/onnxgraph"
-	"anesim/loader/network/graph"
+	"anesim/bench/internal/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
@@ -67,10 +66,10 @@ func addQuantizedConv(b *builder, y, s, z string) bool {
 	}
 	c, out := v.Dims[1], b.randomExtent(17)
 	dims := append([]int{v.Dims[0], out}, w.extent...)
-	if graph.Elements(dims) > maxElements || graph.Elements(dims)*c*graph.Elements(w.kernel) > maxProducts {
+	if onnx.Elements(dims) > maxElements || onnx.Elements(dims)*c*onnx.Elements(w.kernel) > maxProducts {
 		return true
 	}
-	weights := b.addConstant(onnx.Int8, append([]int{out, c}, w.kernel...), onnxgraph.RandomMultiples(b.rng, out*c*graph.Elements(w.kernel), -100, 100, 1))
+	weights := b.addConstant(onnx.Int8, append([]int{out, c}, w.kernel...), onnxgraph.RandomMultiples(b.rng, out*c*onnx.Elements(w.kernel), -100, 100, 1))
 	in := []string{y, s, z, weights, b.addConstant(onnx.Float, nil, []float64{1.0 / 128}), b.addConstant(onnx.Int8, nil, []float64{0}), b.addConstant(onnx.Float, nil, []float64{0.25}), b.addConstant(onnx.Uint8, nil, []float64{128})}
 	if b.randomBool(50) {
 		in = append(in, b.addConstant(onnx.Int32, []int{out}, onnxgraph.RandomMultiples(b.rng, out, -500, 500, 1)))
@@ -89,7 +88,7 @@ func addQuantizedMatMul(b *builder, y, s, z string) bool {
 	v := b.findValue(y)
 	k, n := v.Dims[1], b.randomExtent(40)
 	dims := []int{v.Dims[0], n}
-	if graph.Elements(dims) > maxElements || graph.Elements(dims)*k > maxProducts {
+	if onnx.Elements(dims) > maxElements || onnx.Elements(dims)*k > maxProducts {
 		return true
 	}
 	scalar := func(t onnx.DataType, f float64) string { return b.addConstant(t, nil, []float64{f}) }
@@ -109,7 +108,7 @@ func addDynamicQuantize(b *builder, x string) bool {
 	r := len(v.Dims)
 	k, n := v.Dims[r-1], b.randomExtent(30)
 	dims := append(slices.Clone(v.Dims[:r-1]), n)
-	if r < 2 || graph.Elements(dims) > maxElements || graph.Elements(dims)*k > maxProducts {
+	if r < 2 || onnx.Elements(dims) > maxElements || onnx.Elements(dims)*k > maxProducts {
 		return false
 	}
 	scalar := onnxgraph.Value{Type: onnx.Float, Dims: []int{}, Low: 0, High: 0.1}

@@ -11,8 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/onnxgraph"
-	"anesim/loader/network/graph"
+	"anesim/bench/internal/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
@@ -71,7 +70,7 @@ func checkModel(t *testing.T, what string, g *onnxgraph.Graph) {
 	}
 	for _, in := range m.Inputs {
 		add(in.Name)
-		if c := g.Input(in.Name); c == nil || len(c.Values) != graph.Elements(c.Dims) {
+		if c := g.Input(in.Name); c == nil || len(c.Values) != onnx.Elements(c.Dims) {
 			t.Errorf("%s of seed %s: input %q has no values, or not as many as elements", what, g.Seed, in.Name)
 		}
 	}

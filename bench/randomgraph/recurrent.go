@@ -3,8 +3,7 @@ package randomgraph
 import (
 	"slices"
 
-	"anesim/bench/onnxgraph"
-	"anesim/loader/network/graph"
+	"anesim/bench/internal/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
@@ -64,7 +63,7 @@ func addRecurrentOperator(b *builder, x string) bool {
 		switch {
 		case i == 6 && op != "LSTM":
 		case b.randomBool(25):
-			in[i] = b.addConstant(onnx.Float, states, make([]float64, graph.Elements(states)))
+			in[i] = b.addConstant(onnx.Float, states, make([]float64, onnx.Elements(states)))
 		case b.randomBool(25):
 			in[i] = b.addOffsets(states...)
 		}

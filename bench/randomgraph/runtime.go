@@ -4,8 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"anesim/bench/onnxgraph"
-	"anesim/loader/network/graph"
+	"anesim/bench/internal/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
@@ -51,7 +50,7 @@ func newRuntimeGraph(rng *rand.Rand, o Options) *onnxgraph.Graph {
 func (b *builder) addSmallInput(dims ...int) string {
 	name := b.addInput(dims...)
 	t := b.graph.Input(name)
-	t.Values = onnxgraph.RandomMultiples(b.rng, graph.Elements(dims), -64, 64, 64)
+	t.Values = onnxgraph.RandomMultiples(b.rng, onnx.Elements(dims), -64, 64, 64)
 	v := b.graph.Values[name]
 	v.Low, v.High = -1, 1
 	b.graph.Values[name] = v
@@ -312,7 +311,7 @@ func addBitsProduct(b *builder) bool {
 
 // addQuantizedBytes adds a constant of bytes near the zero point 128, and its scale and zero point.
 func (b *builder) addQuantizedBytes(scale float64, dims ...int) []string {
-	q := b.addConstant(onnx.Uint8, dims, onnxgraph.RandomMultiples(b.rng, graph.Elements(dims), 110, 146, 1))
+	q := b.addConstant(onnx.Uint8, dims, onnxgraph.RandomMultiples(b.rng, onnx.Elements(dims), 110, 146, 1))
 	return []string{q, b.addConstant(onnx.Float, nil, []float64{scale}), b.addConstant(onnx.Uint8, nil, []float64{128})}
 }
 

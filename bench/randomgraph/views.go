@@ -3,8 +3,7 @@ package randomgraph
 import (
 	"slices"
 
-	"anesim/bench/onnxgraph"
-	"anesim/loader/network/graph"
+	"anesim/bench/internal/onnxgraph"
 	"anesim/loader/network/onnx"
 )
 
@@ -48,11 +47,11 @@ func addReshape(b *builder, x string) bool {
 	dims := randomReshape(b, v.Dims)
 	switch k := b.rng.IntN(100); {
 	case k < 15:
-		dims = []int{graph.Elements(v.Dims)}
-	case k < 25 && graph.Elements(v.Dims) == 1:
+		dims = []int{onnx.Elements(v.Dims)}
+	case k < 25 && onnx.Elements(v.Dims) == 1:
 		dims = []int{}
 	case k < 30:
-		dims = []int{1, graph.Elements(v.Dims), 1, 1}
+		dims = []int{1, onnx.Elements(v.Dims), 1, 1}
 	}
 	shape := slices.Clone(dims)
 	if len(shape) > 0 && b.randomBool(25) {
@@ -96,11 +95,11 @@ func addViewOperator(b *builder, x string) bool {
 		b.addNode("Transpose", []string{x}, v.WithDims(permuteDims(v.Dims, perm)...), newIntsAttribute("perm", perm...))
 	case "Flatten":
 		axis := b.rng.IntN(n + 1)
-		rows := graph.Elements(v.Dims[:axis])
+		rows := onnx.Elements(v.Dims[:axis])
 		if axis < n {
 			axis = b.maybeNegativeAxis(axis, n)
 		}
-		b.addNode("Flatten", []string{x}, v.WithDims(rows, graph.Elements(v.Dims)/rows), newIntAttribute("axis", axis))
+		b.addNode("Flatten", []string{x}, v.WithDims(rows, onnx.Elements(v.Dims)/rows), newIntAttribute("axis", axis))
 	case "Squeeze":
 		return addSqueeze(b, x)
 	case "Unsqueeze":
@@ -122,7 +121,7 @@ func addViewOperator(b *builder, x string) bool {
 		for i := range out {
 			out[i] *= repeats[i]
 		}
-		if graph.Elements(out) > maxElements {
+		if onnx.Elements(out) > maxElements {
 			return false
 		}
 		b.addNode("Tile", []string{x, b.addInts(repeats...)}, v.WithDims(out...))
@@ -325,7 +324,7 @@ func addConcat(b *builder, x string) bool {
 	if y == x && v.Type == onnx.Float && b.randomBool(40) {
 		dims := slices.Clone(v.Dims)
 		dims[axis] = b.randomInt(1, 4)
-		if graph.Elements(dims) <= maxElements {
+		if onnx.Elements(dims) <= maxElements {
 			y = b.addOffsets(dims...)
 		}
 	}
@@ -343,7 +342,7 @@ func addConcat(b *builder, x string) bool {
 		dims[axis] += u.Dims[axis]
 		v.Low, v.High, v.Exact = min(v.Low, u.Low), max(v.High, u.High), v.Exact && u.Exact
 	}
-	if graph.Elements(dims) > maxElements {
+	if onnx.Elements(dims) > maxElements {
 		return false
 	}
 	b.addNode("Concat", in, v.WithDims(dims...), newIntAttribute("axis", b.maybeNegativeAxis(axis, len(dims))))
@@ -417,9 +416,9 @@ func addGather(b *builder, x string) bool {
 	if b.graph.Opset < 11 {
 		low = 0
 	}
-	indices := onnxgraph.RandomMultiples(b.rng, graph.Elements(shape), low, n-1, 1)
+	indices := onnxgraph.RandomMultiples(b.rng, onnx.Elements(shape), low, n-1, 1)
 	dims := slices.Concat(v.Dims[:axis], shape, v.Dims[axis+1:])
-	if graph.Elements(dims) > maxElements {
+	if onnx.Elements(dims) > maxElements {
 		return false
 	}
 	b.addNode("Gather", []string{x, b.addConstant(pickRandom(b, onnx.Int64, onnx.Int64, onnx.Int32), shape, indices)}, v.WithDims(dims...), newIntAttribute("axis", b.maybeNegativeAxis(axis, len(v.Dims))))
@@ -449,7 +448,7 @@ func addPad(b *builder, x string) bool {
 		begin[axis], end[axis] = b.randomInt(least, most), b.randomInt(least, most)
 		dims[axis] += begin[axis] + end[axis]
 	}
-	if graph.Elements(dims) > maxElements {
+	if onnx.Elements(dims) > maxElements {
 		return false
 	}
 	fill := 0.0

@@ -37,8 +37,8 @@ func listWorkColumns() []Column[Descriptor] {
 		{"index", "td", "td", "place in the chain", 0, false, func(x *d) Value { return newPositionValue(x.Index) }},
 		newCSVColumn("offset", func(x *d) Value { return newPositionValue(x.Offset) }),
 		{"op", "op", "op", "operation", 0, true, func(x *d) Value { return newTextValue(x.Op) }},
-		{"", "in", "in", "source, C H W", 0, false, func(x *d) Value { return newTextValue(Extent(x.Shape.Cin, x.Shape.Hin, x.Shape.Win)) }},
-		{"", "out", "out", "result, C H W", 0, false, func(x *d) Value { return newTextValue(Extent(x.Shape.Cout, x.Shape.Hout, x.Shape.Wout)) }},
+		{"", "in", "in", "source, C H W", 0, false, func(x *d) Value { return newTextValue(extent(x.Shape.Cin, x.Shape.Hin, x.Shape.Win)) }},
+		{"", "out", "out", "result, C H W", 0, false, func(x *d) Value { return newTextValue(extent(x.Shape.Cout, x.Shape.Hout, x.Shape.Wout)) }},
 		{"", "kernel", "kernel", "window, /groups", 4, false, func(x *d) Value { return newWindowValue(x) }},
 		{"", "engines", "", "", 6, false, func(x *d) Value { return newTextValue(formatEngines(x)) }},
 		newCSVColumn("win", func(x *d) Value { return newCountValue(x.Shape.Win) }),
@@ -110,8 +110,8 @@ var LayerColumns = []Column[Layer]{
 	{"name", "layer", "layer", "name in the network", 0, true, func(x *Layer) Value { return newNameValue(x.Name) }},
 	newCSVColumn("op", func(x *Layer) Value { return newNameValue(x.Op) }),
 	{"", "op", "op", "operation", 0, true, func(x *Layer) Value { return newNameValue(x.operationName()) }},
-	{"in", "in", "in", "N C H W", 4, false, func(x *Layer) Value { return newTextValue(Dims(x.In)) }},
-	{"out", "out", "out", "N C H W", 2, false, func(x *Layer) Value { return newTextValue(Dims(x.Out)) }},
+	{"in", "in", "in", "N C H W", 4, false, func(x *Layer) Value { return newTextValue(dims(x.In)) }},
+	{"out", "out", "out", "N C H W", 2, false, func(x *Layer) Value { return newTextValue(dims(x.Out)) }},
 	{"kernel", "kernel", "kernel", "taps, /stride and :groups", 5, false, func(x *Layer) Value { return newTextValue(x.Kernel) }},
 	newCSVColumn("folded", func(x *Layer) Value { return newNameValue(strings.Join(x.Folded, " ")) }),
 	{"descriptors", "tds", "tds", "descriptors of its own", 6, false, valueIfModelled(func(x *Layer) Value { return newPositionValue(x.Descriptors) })},
@@ -132,12 +132,12 @@ func newCSVColumn[R any](name string, value func(*R) Value) Column[R] {
 	return Column[R]{Name: name, Value: value}
 }
 
-// valueIfModelled returns a function that returns value(l) if layer l is modelled, and [None]
+// valueIfModelled returns a function that returns value(l) if layer l is modelled, and none
 // otherwise.
 func valueIfModelled(value func(*Layer) Value) func(*Layer) Value {
 	return func(x *Layer) Value {
 		if !x.Modelled {
-			return None
+			return none
 		}
 		return value(x)
 	}
@@ -153,10 +153,10 @@ func (l *Layer) operationName() string {
 }
 
 // newWindowValue returns the window of a convolution or matmul, followed by the number of groups,
-// such as "3x3/32". It returns [None] for other operations.
+// such as "3x3/32". It returns none for other operations.
 func newWindowValue(d *Descriptor) Value {
 	if d.Op != "conv" && d.Op != "matmul" {
-		return None
+		return none
 	}
 	k := fmt.Sprintf("%dx%d", d.Shape.Kh, d.Shape.Kw)
 	if d.Shape.Groups > 1 {
@@ -177,10 +177,10 @@ func formatEngines(d *Descriptor) string {
 const UnmeasuredMark = "*"
 
 // newIntervalValue returns the prediction interval of the descriptor's time, relative to the time,
-// such as "-24 +40%". It returns [None] if the time is 0.
+// such as "-24 +40%". It returns none if the time is 0.
 func newIntervalValue(d *Descriptor) Value {
 	if d.TimeNs == 0 {
-		return None
+		return none
 	}
 	mark := ""
 	if !d.Measured {

@@ -73,10 +73,10 @@ func Size(n uint64) string {
 
 // Number returns v as text with at most nine significant digits. The text is the same on every
 // machine.
-func Number[T ~float64](v T) string { return string(AppendNumber(nil, float64(v))) }
+func Number[T ~float64](v T) string { return string(appendNumber(nil, float64(v))) }
 
-// AppendNumber appends the text of v, as returned by [Number], to b and returns the extended slice.
-func AppendNumber(b []byte, v float64) []byte { return strconv.AppendFloat(b, v, 'g', 9, 64) }
+// appendNumber appends the text of v, as returned by [Number], to b and returns the extended slice.
+func appendNumber(b []byte, v float64) []byte { return strconv.AppendFloat(b, v, 'g', 9, 64) }
 
 // CauseText returns the name of a cause of cycles in words, such as "L2 read stall" for
 // "l2_read_stall".
@@ -142,17 +142,17 @@ func Percent[A, B ~uint64 | ~float64](part A, whole B) float64 {
 	return 100 * float64(part) / float64(whole)
 }
 
-// Extent returns the size of a tensor as text with channels, height and width, such as "64x28x28".
-func Extent(c, h, w int) string { return fmt.Sprintf("%dx%dx%d", c, h, w) }
+// extent returns the size of a tensor as text with channels, height and width, such as "64x28x28".
+func extent(c, h, w int) string { return fmt.Sprintf("%dx%dx%d", c, h, w) }
 
-// Dims returns the shape s, with the extents N, C, H and W, as text such as "64x28x28". It leaves
+// dims returns the shape s, with the extents N, C, H and W, as text such as "64x28x28". It leaves
 // out N if that is 1. It returns "?" if N is 0, which means that the shape is unknown.
-func Dims(s [4]int) string {
+func dims(s [4]int) string {
 	switch {
 	case s[0] == 0:
 		return "?"
 	case s[0] == 1:
-		return Extent(s[1], s[2], s[3])
+		return extent(s[1], s[2], s[3])
 	}
-	return fmt.Sprintf("%dx%s", s[0], Extent(s[1], s[2], s[3]))
+	return fmt.Sprintf("%dx%s", s[0], extent(s[1], s[2], s[3]))
 }

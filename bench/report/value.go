@@ -33,8 +33,8 @@ const (
 	numberValue
 )
 
-// None is the value of an empty cell, which is "-" on a terminal and an empty field in CSV.
-var None Value
+// none is the value of an empty cell, which is "-" on a terminal and an empty field in CSV.
+var none Value
 
 func newTextValue(s string) Value             { return Value{kind: textValue, text: s} }
 func newNameValue(s string) Value             { return Value{kind: nameValue, text: s} }
@@ -104,7 +104,7 @@ func (v Value) appendCSV(b []byte) []byte {
 	case positionValue, countValue, sizeValue:
 		return strconv.AppendUint(b, v.n, 10)
 	case rateValue, shareValue, timeValue, energyValue, numberValue:
-		return AppendNumber(b, v.v)
+		return appendNumber(b, v.v)
 	}
 	return append(b, v.text...)
 }

@@ -75,7 +75,7 @@ func parseGoal(name string, header []string) (goal, bool) {
 		column, g.unit = "dma_bytes", "B"
 	case areaColumn:
 	default:
-		if !strings.HasPrefix(name, ChipPrefix) {
+		if !strings.HasPrefix(name, chipPrefix) {
 			return g, false
 		}
 	}

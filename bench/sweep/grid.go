@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// ChipPrefix is the beginning of an axis name that refers to a constant of the chip, such as
+// chipPrefix is the beginning of an axis name that refers to a constant of the chip, such as
 // "chip.Clock" for the constant Clock.
-const ChipPrefix = "chip."
+const chipPrefix = "chip."
 
 // maxValues is the largest number of values of one axis.
 const maxValues = 1 << 16
@@ -37,7 +37,7 @@ func parseAxis(s string) (axis, error) {
 	a := axis{name: name}
 	for item := range strings.SplitSeq(list, ",") {
 		expand := expandListItem
-		if strings.HasPrefix(name, ChipPrefix) {
+		if strings.HasPrefix(name, chipPrefix) {
 			expand = expandRealListItem
 		}
 		values, err := expand(item)

@@ -21,7 +21,7 @@ func (s *Sweep) newTimer() (*timer, error) {
 	if err != nil {
 		return nil, err
 	}
-	varied := slices.ContainsFunc(s.grid, func(a axis) bool { return strings.HasPrefix(a.name, ChipPrefix) })
+	varied := slices.ContainsFunc(s.grid, func(a axis) bool { return strings.HasPrefix(a.name, chipPrefix) })
 	return &timer{s, t, varied, s.Options}, nil
 }
 
@@ -30,7 +30,7 @@ func (s *Sweep) newTimer() (*timer, error) {
 func (s *Sweep) parsePointSettings(values []string) (c hw.Chip, overrides []firmware.Override, err error) {
 	c = s.Options.Chip
 	for i := range s.keys {
-		name, ok := strings.CutPrefix(s.grid[i].name, ChipPrefix)
+		name, ok := strings.CutPrefix(s.grid[i].name, chipPrefix)
 		if !ok {
 			continue
 		}

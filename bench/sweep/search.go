@@ -81,7 +81,7 @@ func NewSearch(d *Description) (*Search, error) {
 	// The values of the axes are set before each point.
 	words := slices.Clone(programs)
 	for _, k := range s.knobs {
-		words = append(words, ChipPrefix+k.name+"="+report.Number(k.low))
+		words = append(words, chipPrefix+k.name+"="+report.Number(k.low))
 	}
 	if s.Sweep, err = New(&Description{Words: words, Area: d.Area, Options: d.Options, Open: d.Open, Dims: d.Dims}); err != nil {
 		return nil, err
@@ -327,7 +327,7 @@ func (s *Search) Compare(start, best *Candidate) ([]Line, error) {
 	var list []Line
 	for i := range s.knobs {
 		k := &s.knobs[i]
-		list = append(list, Line{ChipPrefix + k.name, fmt.Sprintf("%g", k.valueAt(start.steps[i])), fmt.Sprintf("%g", k.valueAt(best.steps[i])), fmt.Sprintf("%g", k.top)})
+		list = append(list, Line{chipPrefix + k.name, fmt.Sprintf("%g", k.valueAt(start.steps[i])), fmt.Sprintf("%g", k.valueAt(best.steps[i])), fmt.Sprintf("%g", k.top)})
 	}
 	add := func(g *goal, most string) error {
 		a, err := g.valueInRow(start.row)
@@ -387,7 +387,7 @@ func (k *knob) nearestStep(v float64) int {
 // the constant takes only whole numbers.
 func parseKnob(word string) (knob, error) {
 	name, list, _ := strings.Cut(word, "=")
-	name, isChip := strings.CutPrefix(name, ChipPrefix)
+	name, isChip := strings.CutPrefix(name, chipPrefix)
 	from, to, isRange := strings.Cut(list, "..")
 	low, err1 := strconv.ParseFloat(from, 64)
 	top, err2 := strconv.ParseFloat(to, 64)

@@ -102,7 +102,7 @@ func isAxis(word string) bool { return strings.Contains(word, "=") && !strings.C
 // parseAxes adds an axis to s for each element of keys and of fields, which are register fields.
 func (s *Sweep) parseAxes(keys, fields []string) error {
 	for i, word := range slices.Concat(keys, fields) {
-		if i < len(keys) && s.workloads[0].model != nil && !strings.HasPrefix(word, ChipPrefix) {
+		if i < len(keys) && s.workloads[0].model != nil && !strings.HasPrefix(word, chipPrefix) {
 			switch m := s.workloads[0].model; {
 			case !isAxis(word):
 				return argumentErrorf("unexpected program %q after keys; want programs before keys", word)
@@ -185,7 +185,7 @@ func (s *Sweep) CheckFirstPoint() error {
 func (s *Sweep) buildLayer(values []string) (*anesim.Model, error) {
 	keys := make([]string, 0, s.keys)
 	for i := range s.keys {
-		if name := s.grid[i].name; !strings.HasPrefix(name, ChipPrefix) {
+		if name := s.grid[i].name; !strings.HasPrefix(name, chipPrefix) {
 			keys = append(keys, name+"="+values[i])
 		}
 	}

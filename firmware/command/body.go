@@ -240,8 +240,8 @@ type Resources struct {
 	Statistics    uint64 // bytes of the statistics of a call, the answer to StatsBufferSizeGet
 }
 
-// Append appends the encoded body to dst and returns the extended slice.
-func (r *Resources) Append(dst []byte) []byte {
+// append appends the encoded body to dst and returns the extended slice.
+func (r *Resources) append(dst []byte) []byte {
 	le := binary.LittleEndian
 	dst = le.AppendUint32(le.AppendUint32(dst, r.Tiles), r.Queues)
 	return le.AppendUint64(le.AppendUint64(dst, r.Memory), r.Free)
@@ -262,8 +262,8 @@ type Notice struct {
 	Value  uint32
 }
 
-// Append appends the encoded body to dst and returns the extended slice.
-func (n *Notice) Append(dst []byte) []byte {
+// append appends the encoded body to dst and returns the extended slice.
+func (n *Notice) append(dst []byte) []byte {
 	le := binary.LittleEndian
 	return le.AppendUint32(le.AppendUint32(dst, uint32(n.Status)), n.Value)
 }
@@ -289,9 +289,9 @@ func (a *AFPP) Append(dst []byte) []byte {
 	return le.AppendUint32(le.AppendUint64(le.AppendUint32(dst, AFPPMagic), a.Address), a.Bytes)
 }
 
-// ReadAFPP decodes the body b of the command LoadAFPP. It returns a *[FormatError] if the
+// readAFPP decodes the body b of the command LoadAFPP. It returns a *[FormatError] if the
 // body is malformed.
-func ReadAFPP(b []byte) (a AFPP, err error) {
+func readAFPP(b []byte) (a AFPP, err error) {
 	r := reader{b: b, all: len(b)}
 	magic := r.readUint32()
 	a = AFPP{r.readUint64(), r.readUint32()}
@@ -317,9 +317,9 @@ func (p *Property) Append(dst []byte) []byte {
 	return le.AppendUint64(le.AppendUint32(dst, p.Number), p.Value)
 }
 
-// ReadProperty decodes b, the body of the command with the given id: CHPropertyWrite or
+// readProperty decodes b, the body of the command with the given id: CHPropertyWrite or
 // CHPropertyRead. It returns a *[FormatError] if the body is malformed.
-func ReadProperty(id ID, b []byte) (p Property, err error) {
+func readProperty(id ID, b []byte) (p Property, err error) {
 	r := reader{b: b, all: len(b)}
 	p.Number = r.readUint32()
 	if id == CHPropertyWrite {

@@ -147,9 +147,9 @@ func (c *Controller) Secure() bool { return c.secure }
 // Programs returns the number of loaded programs.
 func (c *Controller) Programs() int { return len(c.programs) }
 
-// CacheRequests returns the number of installed cache requests, which are calls that a
+// cacheRequests returns the number of installed cache requests, which are calls that a
 // later command triggers.
-func (c *Controller) CacheRequests() int { return len(c.cache) }
+func (c *Controller) cacheRequests() int { return len(c.cache) }
 
 // Handle performs the command in the encoded message b, which arrived on channel ch, and returns
 // the reply. If the command cannot be performed, the status of the reply is not [OK].
@@ -215,7 +215,7 @@ func (c *Controller) performCommand(m *Message, r *Reply) {
 		r.Body = []byte(Build)
 	case ResourceInfoGet:
 		x := c.engine.Resources()
-		r.Body = x.Append(nil)
+		r.Body = x.append(nil)
 	case StatsBufferSizeGet:
 		r.Body = binary.LittleEndian.AppendUint64(nil, c.engine.Resources().Statistics)
 	case TimeprofileStart, TimeprofileStop, TimeprofileShow:

@@ -43,7 +43,7 @@ func (b *Mailbox) Submit(ch Channel, m *Message) error { return b.down[ch&1].Pus
 
 // SubmitBytes puts arbitrary bytes on the ring of channel ch, as [Mailbox.Submit] does with a
 // command. The bytes need not be a valid message.
-func (b *Mailbox) SubmitBytes(ch Channel, data []byte) error { return b.down[ch&1].PushBytes(data) }
+func (b *Mailbox) SubmitBytes(ch Channel, data []byte) error { return b.down[ch&1].pushBytes(data) }
 
 // Ring rings the doorbell with the given index. If the doorbell belongs to a channel, the next
 // [Mailbox.Serve] handles the commands on that channel's ring. Ring returns an error if there is no
@@ -132,7 +132,7 @@ func (b *Mailbox) Notification() (m Message, ok bool) {
 // bytes of the body. The layout is this project's own, because none is documented.
 func (r *Reply) Message() Message {
 	n := Notice{Status: r.Status, Value: uint32(len(r.Body))}
-	return Message{Header: r.Header, Body: append(n.Append(nil), r.Body...)}
+	return Message{Header: r.Header, Body: append(n.append(nil), r.Body...)}
 }
 
 // ReadReply decodes a message in the form of [Reply.Message]. It returns a *[FormatError] if the

@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// Doorbells is the number of doorbells of a mailbox.
-const Doorbells = 32
+// doorbells is the number of doorbells of a mailbox.
+const doorbells = 32
 
 // Doorbell returns the word that rings the doorbell with the given index when it is written to the
 // doorbell register. Only the bit with that index is set. Doorbell returns an error if index is not
-// below [Doorbells].
+// below doorbells.
 func Doorbell(index uint32) (word uint32, err error) {
-	if index >= Doorbells {
-		return 0, fmt.Errorf("doorbell index is %d; want 0 to %d", index, Doorbells-1)
+	if index >= doorbells {
+		return 0, fmt.Errorf("doorbell index is %d; want 0 to %d", index, doorbells-1)
 	}
 	return 1 << index, nil
 }
@@ -49,12 +49,12 @@ func (r *Ring) Push(m *Message) error {
 	if len(m.Body) > MaxBody {
 		return &FormatError{4, fmt.Sprintf("body has %d bytes; want at most %d", len(m.Body), MaxBody)}
 	}
-	return r.PushBytes(m.Append(nil))
+	return r.pushBytes(m.Append(nil))
 }
 
-// PushBytes appends the bytes b, which need not be a valid message. It does not copy b. It returns
+// pushBytes appends the bytes b, which need not be a valid message. It does not copy b. It returns
 // [ErrFull] if the ring is full.
-func (r *Ring) PushBytes(b []byte) error {
+func (r *Ring) pushBytes(b []byte) error {
 	if r.isFull() {
 		return ErrFull
 	}

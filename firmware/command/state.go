@@ -21,7 +21,7 @@ func (c *Controller) notifyHost(id ID, h Header, n Notice) {
 	}
 	m := Message{Header: Header{ID: id, Priority: h.Priority, Program: h.Program, Process: h.Process, Procedure: h.Procedure}}
 	if info, _ := id.Info(); info.Body != BodyNone {
-		m.Body = n.Append(nil)
+		m.Body = n.append(nil)
 	}
 	if c.Notify(&m) {
 		c.ledger.Notified++
@@ -161,7 +161,7 @@ func (c *Controller) setPrefetchProgram(m *Message, r *Reply) {
 		return
 	}
 	if on {
-		if _, err := ReadAFPP(m.Body); err != nil {
+		if _, err := readAFPP(m.Body); err != nil {
 			r.refuseForError(err)
 			return
 		}
@@ -178,7 +178,7 @@ func (c *Controller) setPrefetchProgram(m *Message, r *Reply) {
 }
 
 func (c *Controller) handleProperty(m *Message, r *Reply) {
-	p, err := ReadProperty(m.ID, m.Body)
+	p, err := readProperty(m.ID, m.Body)
 	v, there := c.property[p.Number]
 	switch {
 	case err != nil:

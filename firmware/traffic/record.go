@@ -55,7 +55,7 @@ func (l *Outcome) WriteMachineScript(w io.Writer, model func(*ScriptClient) stri
 	b.WriteString("hold\n")
 	binds := make([][]string, len(l.Script.Clients)) // of calls in turn
 	for i := range binds {
-		for _, turn := range l.Script.Clients[i].Turns() {
+		for _, turn := range l.Script.Clients[i].turns() {
 			var words []string
 			for _, name := range slices.Sorted(maps.Keys(turn)) {
 				words = append(words, fmt.Sprintf("%s:%d", name, turn[name]))

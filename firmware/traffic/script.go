@@ -27,7 +27,7 @@ type Script struct {
 	InFlight int           // commands in flight at a time; 0 means one, as macOS allows
 	// Preemption says where a more urgent command takes the engine; see Config.Preemption.
 	Preemption queue.Preemption
-	MaxCalls   int // number of calls at which arrivals stop; 0 means DefaultMaxCalls
+	MaxCalls   int // number of calls at which arrivals stop; 0 means defaultMaxCalls
 	Clients    []ScriptClient
 	Power      firmware.PowerPolicy
 	Events     int // number of first events to keep in Outcome.Events
@@ -70,9 +70,9 @@ type ScriptClient struct {
 	Line int // line of the script for errors, 0 if unknown
 }
 
-// Turns returns the values of the run-time parameters of the client's calls, in turn. The only one is
+// turns returns the values of the run-time parameters of the client's calls, in turn. The only one is
 // nil if there are no parameters.
-func (c *ScriptClient) Turns() []map[string]uint64 {
+func (c *ScriptClient) turns() []map[string]uint64 {
 	turns := make([]map[string]uint64, 1)
 	for _, values := range c.Bind {
 		if len(values) > len(turns) {
@@ -159,7 +159,7 @@ func (s *Script) Run(ctx context.Context, alone func(ctx context.Context, c *Scr
 	for i := range s.Clients {
 		c := &s.Clients[i]
 		var turns []*engine.Result
-		for _, bind := range c.Turns() {
+		for _, bind := range c.turns() {
 			key := [4]string{c.Model, c.Dim, c.Layer, fmt.Sprint(bind)} // fmt sorts the names
 			if timed[key] == nil {
 				o := l.Options

@@ -104,13 +104,13 @@ type Config struct {
 	// except Woke.
 	Observe func(Event)
 	// MaxCalls is the largest number of calls of all clients together; 0 means
-	// DefaultMaxCalls. When it is reached, no more calls arrive and Result.Cut is set.
+	// defaultMaxCalls. When it is reached, no more calls arrive and Result.Cut is set.
 	MaxCalls int
 }
 
-// DefaultMaxCalls is the default of Config.MaxCalls. It limits the memory of a simulation
+// defaultMaxCalls is the default of Config.MaxCalls. It limits the memory of a simulation
 // to a few hundred megabytes.
-const DefaultMaxCalls = 10_000_000
+const defaultMaxCalls = 10_000_000
 
 // MaxBins is the largest number of intervals in a result.
 const MaxBins = 1 << 16
@@ -193,7 +193,7 @@ func (c *Client) checkWork(w *Work) error {
 }
 
 // A call is a client's call from its arrival until it returns. It implements
-// [queue.Interruptible].
+// queue.interruptible.
 type call struct {
 	simulation *simulation
 	client     int
@@ -408,7 +408,7 @@ func (s *simulation) maxCalls() int {
 	if s.MaxCalls > 0 {
 		return s.MaxCalls
 	}
-	return DefaultMaxCalls
+	return defaultMaxCalls
 }
 
 func (s *simulation) handleEvent(e *event) error {

@@ -22,7 +22,7 @@ func New(build []Entry, parts ...Part) (*Program, error) {
 	if len(parts) == 0 {
 		return nil, fmt.Errorf("dispatch descriptor has no programs; want at least one")
 	}
-	p := &Program{Build: build, Version: FormatVersion}
+	p := &Program{Build: build, Version: formatVersion}
 	symbol := func(name string) uint32 {
 		p.Symbols = append(p.Symbols, name)
 		return uint32(len(p.Symbols) - 1)

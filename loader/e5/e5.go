@@ -2,8 +2,8 @@ package e5
 
 import "anesim/loader/enums"
 
-// FormatVersion is the version number in all known dispatch descriptors.
-const FormatVersion = 4
+// formatVersion is the version number in all known dispatch descriptors.
+const formatVersion = 4
 
 // A SectionKind identifies the contents of a section. The numbers of the kinds are assumed.
 type SectionKind int32
@@ -145,8 +145,8 @@ func Read(file []byte) (*Program, error) {
 	}
 	version, err := t.readUint32(3, "format version")
 	p.Version = int32(version)
-	if err == nil && p.Version != FormatVersion {
-		err = t.newFormatError(int(t.Pos), "unknown format version %d; want %d", p.Version, FormatVersion)
+	if err == nil && p.Version != formatVersion {
+		err = t.newFormatError(int(t.Pos), "unknown format version %d; want %d", p.Version, formatVersion)
 	}
 	if err != nil {
 		return nil, err

@@ -177,7 +177,7 @@ func shared() []byte {
 	names := b.EndVector(1000)
 	b.StartObject(4)
 	b.PrependUOffsetTSlot(0, names, 0)
-	b.PrependInt32Slot(3, FormatVersion, 0)
+	b.PrependInt32Slot(3, formatVersion, 0)
 	b.Finish(b.EndObject())
 	return b.FinishedBytes()
 }

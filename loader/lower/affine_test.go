@@ -9,8 +9,8 @@ import (
 
 	"anesim"
 	"anesim/hw"
+	"anesim/loader/internal/lower/join"
 	"anesim/loader/layer"
-	"anesim/loader/lower/join"
 )
 
 // A normalisation is x*f + a for each channel, and may have a ReLU.

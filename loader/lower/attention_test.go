@@ -11,8 +11,8 @@ import (
 
 	"anesim"
 	"anesim/hw"
+	"anesim/loader/internal/lower/join"
 	"anesim/loader/layer"
-	"anesim/loader/lower/join"
 	"anesim/loader/network/list"
 	"anesim/loader/network/weights"
 )

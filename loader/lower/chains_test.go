@@ -17,8 +17,8 @@ import (
 
 	"anesim/hw/mac"
 	"anesim/hw/regs"
+	"anesim/loader/internal/lower/join"
 	"anesim/loader/layer"
-	"anesim/loader/lower/join"
 	"anesim/vectors/material"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"anesim"
 	"anesim/hw"
+	"anesim/loader/internal/lower/join"
 	"anesim/loader/layer"
 	. "anesim/loader/lower"
-	"anesim/loader/lower/join"
 )
 
 // A chainRun is a chain that runs.

@@ -3,9 +3,9 @@ package lower
 import (
 	"testing"
 
+	"anesim/loader/internal/lower/family"
+	"anesim/loader/internal/lower/place"
 	"anesim/loader/layer"
-	"anesim/loader/lower/family"
-	"anesim/loader/lower/place"
 )
 
 // Which convolutions of a 2 MiB source take columns, and where their tiles stand: what

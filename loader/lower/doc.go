@@ -6,7 +6,7 @@
 //	                                                             --loader.Builder--> a program
 //
 // [Lower], [Compile] and [Sized] compile a single layer; package join compiles a network. Each of
-// the packages below builds on those before it:
+// these packages, in loader/internal/lower, builds on those before it:
 //
 //	coeff    weights: their order and encoding in the lanes of the engines
 //	place    where tensors are placed in memory and in the L2; sets no registers

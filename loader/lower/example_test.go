@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
+	"anesim/loader/internal/lower/join"
 	"anesim/loader/layer"
 	"anesim/loader/lower"
-	"anesim/loader/lower/join"
 )
 
 // A 3x3 convolution of 512 channels has more coefficients than the engines hold at a

@@ -8,11 +8,11 @@ import (
 
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/internal/lower/chain"
+	"anesim/loader/internal/lower/coeff"
+	"anesim/loader/internal/lower/place"
+	"anesim/loader/internal/lower/task"
 	"anesim/loader/layer"
-	"anesim/loader/lower/chain"
-	"anesim/loader/lower/coeff"
-	"anesim/loader/lower/place"
-	"anesim/loader/lower/task"
 )
 
 // The examples are small programs that cover the features of the reference containers. Each has

@@ -18,8 +18,8 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/hw/mac"
+	"anesim/loader/internal/lower/coeff"
 	"anesim/loader/layer"
-	"anesim/loader/lower/coeff"
 	"anesim/vectors/material"
 )
 

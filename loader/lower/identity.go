@@ -6,11 +6,11 @@ import (
 	"anesim/hw/execycles"
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/internal/lower/chain"
+	"anesim/loader/internal/lower/coeff"
+	"anesim/loader/internal/lower/place"
+	"anesim/loader/internal/lower/task"
 	"anesim/loader/layer"
-	"anesim/loader/lower/chain"
-	"anesim/loader/lower/coeff"
-	"anesim/loader/lower/place"
-	"anesim/loader/lower/task"
 )
 
 // The worked identity layer of the format document has 64 input channels, 64 output channels, and

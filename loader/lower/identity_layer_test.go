@@ -11,7 +11,7 @@ import (
 	"anesim/hw/execycles"
 	"anesim/hw/regs"
 	"anesim/loader"
-	"anesim/loader/lower/chain"
+	"anesim/loader/internal/lower/chain"
 	"anesim/vectors/material"
 )
 

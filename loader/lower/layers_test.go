@@ -11,9 +11,9 @@ import (
 
 	"anesim/loader"
 	"anesim/loader/internal/golden"
+	"anesim/loader/internal/lower/join"
 	"anesim/loader/layer"
 	. "anesim/loader/lower"
-	"anesim/loader/lower/join"
 	"anesim/loader/network/keys"
 	"anesim/loader/network/list"
 )

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"anesim/hw/regs"
+	"anesim/loader/internal/lower/coeff"
+	"anesim/loader/internal/lower/family"
+	"anesim/loader/internal/lower/task"
 	"anesim/loader/layer"
-	"anesim/loader/lower/coeff"
-	"anesim/loader/lower/family"
-	"anesim/loader/lower/task"
 	"anesim/vectors/material"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/loader/internal/lower/coeff"
+	"anesim/loader/internal/lower/task"
 	"anesim/loader/layer"
-	"anesim/loader/lower/coeff"
-	"anesim/loader/lower/task"
 )
 
 // Every limit is refused with a typed error that names a way out.

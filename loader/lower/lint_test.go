@@ -9,8 +9,8 @@ import (
 	"anesim/bench/lint"
 	"anesim/loader"
 	"anesim/loader/internal/golden"
+	"anesim/loader/internal/lower/join"
 	. "anesim/loader/lower"
-	"anesim/loader/lower/join"
 )
 
 // Every layer and network of the goldens is free of findings, but for results of layers that no

@@ -2,7 +2,7 @@ package lower
 
 import (
 	"anesim/hw/regs"
-	"anesim/loader/lower/task"
+	"anesim/loader/internal/lower/task"
 )
 
 // The functions below describe tasks over tensors larger than the L2 as they ran in measured

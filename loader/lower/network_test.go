@@ -16,9 +16,9 @@ import (
 	"anesim/hw/clock"
 	"anesim/hw/mac"
 	"anesim/hw/regs"
+	"anesim/loader/internal/lower/join"
 	"anesim/loader/layer"
 	. "anesim/loader/lower"
-	"anesim/loader/lower/join"
 )
 
 // A netBuilder strings random layers together and runs each by itself as it goes.

@@ -3,8 +3,8 @@ package lower
 import (
 	"anesim/hw/regs"
 	"anesim/loader"
+	"anesim/loader/internal/lower/family"
 	"anesim/loader/layer"
-	"anesim/loader/lower/family"
 )
 
 // A Lowered holds the parts of a compiled program that computes one layer.

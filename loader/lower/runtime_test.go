@@ -6,9 +6,9 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/loader/internal/lower/coeff"
+	"anesim/loader/internal/lower/rows"
 	"anesim/loader/layer"
-	"anesim/loader/lower/coeff"
-	"anesim/loader/lower/rows"
 )
 
 // Tasks of products of two inputs, counted in a public table of the compiler's programs.

@@ -7,8 +7,8 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/hw/regs"
+	"anesim/loader/internal/lower/join"
 	"anesim/loader/layer"
-	"anesim/loader/lower/join"
 )
 
 // The second worked sample of the documents: a convolution of 8 to 8 channels with a

@@ -12,10 +12,10 @@ import (
 	"anesim/hw/dma"
 	"anesim/hw/tiles"
 	"anesim/loader"
+	"anesim/loader/internal/lower/family"
+	"anesim/loader/internal/lower/task"
 	"anesim/loader/layer"
 	"anesim/loader/lower"
-	"anesim/loader/lower/family"
-	"anesim/loader/lower/task"
 )
 
 // kernelSections returns the sections of weights of p, and checks that they have their names in

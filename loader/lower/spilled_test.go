@@ -7,9 +7,9 @@ import (
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/hw/regs"
+	"anesim/loader/internal/lower/join"
 	"anesim/loader/layer"
 	. "anesim/loader/lower"
-	"anesim/loader/lower/join"
 )
 
 // Addresses of DMA configurations and of the first source's base.

@@ -6,8 +6,8 @@ import (
 
 	"anesim/hw/mac"
 	"anesim/hw/regs"
+	"anesim/loader/internal/lower/coeff"
 	"anesim/loader/layer"
-	"anesim/loader/lower/coeff"
 )
 
 // The sections of tables that are on record: a block of 128 bytes for each engine of the

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"anesim/hw/regs"
+	"anesim/loader/internal/lower/join"
 	"anesim/loader/layer"
-	"anesim/loader/lower/join"
 )
 
 // kernelWriters checks that every task whose coefficients stand in the scratch buffer names

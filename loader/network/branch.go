@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"anesim/loader/layer"
-	"anesim/loader/network/choose"
-	"anesim/loader/network/graph"
+	"anesim/loader/network/internal/choose"
+	"anesim/loader/network/internal/graph"
 )
 
 // readConditional makes layers for an If node whose condition is computed when the network runs:

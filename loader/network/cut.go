@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/network/choose"
-	"anesim/loader/network/graph"
+	"anesim/loader/network/internal/choose"
+	"anesim/loader/network/internal/graph"
+	"anesim/loader/network/internal/ops"
 	"anesim/loader/network/list"
-	"anesim/loader/network/ops"
 )
 
 // inferResultShape returns the shape of the node's result with the given index if its inputs have

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"anesim/loader/network/graph"
+	"anesim/loader/network/internal/graph"
 )
 
 // isSingleInteger reports whether v is an input of one integer or truth value, such as the flag that

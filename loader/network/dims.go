@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"anesim/loader/network/graph"
+	"anesim/loader/network/internal/graph"
 	"anesim/loader/network/list"
 )
 

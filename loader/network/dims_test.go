@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"anesim/loader/network/graph"
+	"anesim/loader/network/internal/graph"
 	"anesim/loader/network/list"
 	nt "anesim/loader/network/neural/neuraltest"
 	"anesim/loader/network/onnx"

@@ -18,7 +18,8 @@
 //	      partition                            Program: one for the network, or one on
 //	                                           each side of a gap
 //
-// The names in the picture are packages below this one, except join, which is below loader/lower.
+// The names in the picture are packages below this one or in its internal directory, except join,
+// which is in loader/internal/lower.
 //
 // A compiled network is one program. Biases, batch normalization and ReLUs are fused into the
 // layer before them, because the cores add to a result and clamp it before they write it. The

@@ -3,7 +3,7 @@ package network
 import (
 	"fmt"
 
-	"anesim/loader/network/arrange"
+	"anesim/loader/network/internal/arrange"
 	"anesim/loader/network/list"
 )
 

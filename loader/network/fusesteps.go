@@ -3,8 +3,8 @@ package network
 import (
 	"slices"
 
+	"anesim/loader/internal/lower/join"
 	"anesim/loader/layer"
-	"anesim/loader/lower/join"
 	"anesim/loader/network/list"
 )
 

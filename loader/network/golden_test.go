@@ -17,7 +17,7 @@ import (
 
 	"anesim/loader/internal/golden"
 	"anesim/loader/layer"
-	"anesim/loader/network/graph"
+	"anesim/loader/network/internal/graph"
 	"anesim/loader/network/keys"
 	"anesim/loader/network/list"
 	ox "anesim/loader/network/onnx/onnxtest"

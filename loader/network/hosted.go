@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 
-	"anesim/loader/network/graph"
+	"anesim/loader/network/internal/graph"
+	"anesim/loader/network/internal/ops"
+	"anesim/loader/network/internal/settle"
 	"anesim/loader/network/list"
-	"anesim/loader/network/ops"
-	"anesim/loader/network/settle"
 )
 
 // A hostedNode is a node that the host computes between programs of the engine.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"anesim/loader/network/graph"
+	"anesim/loader/network/internal/graph"
 	ox "anesim/loader/network/onnx/onnxtest"
 )
 

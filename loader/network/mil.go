@@ -10,11 +10,11 @@ import (
 	"strings"
 
 	"anesim/loader/network/coreml"
-	"anesim/loader/network/graph"
+	"anesim/loader/network/internal/graph"
+	"anesim/loader/network/internal/translate"
 	"anesim/loader/network/list"
 	"anesim/loader/network/mil"
 	"anesim/loader/network/neural"
-	"anesim/loader/network/translate"
 	"anesim/loader/network/wire"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/loader/network/graph"
+	"anesim/loader/network/internal/graph"
 	"anesim/loader/network/list"
 )
 

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"anesim/loader/network/graph"
+	"anesim/loader/network/internal/graph"
 	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
 )

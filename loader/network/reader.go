@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"anesim/loader/layer"
-	"anesim/loader/network/choose"
-	"anesim/loader/network/graph"
+	"anesim/loader/network/internal/choose"
+	"anesim/loader/network/internal/graph"
+	"anesim/loader/network/internal/settle"
 	"anesim/loader/network/list"
-	"anesim/loader/network/settle"
 )
 
 // Limits on the memory for computed constants. Each element is converted to and from float64.

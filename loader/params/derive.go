@@ -9,8 +9,8 @@ import (
 	"anesim/loader"
 )
 
-// MaxValues is the largest number of values of a parameter for which [Derive] compiles programs.
-const MaxValues = 1 << 10
+// maxValues is the largest number of values of a parameter for which [Derive] compiles programs.
+const maxValues = 1 << 10
 
 // A DeriveError reports that no single program can serve all values of a parameter. Either a field
 // is not a linear function of the parameter, or the programs differ in other ways, or the
@@ -41,8 +41,8 @@ func Derive(name string, r loader.Range, compile func(value uint64) (*loader.Pro
 		return bad(r.Stop, "the range is invalid; want START below STOP and STOP-START a multiple of STEP")
 	case r.Stop>>valueBits != 0:
 		return bad(r.Stop, "the value has more than %d bits", valueBits)
-	case (r.Stop-r.Start)/r.Step >= MaxValues:
-		return bad(r.Stop, "the range has more than %d values", MaxValues)
+	case (r.Stop-r.Start)/r.Step >= maxValues:
+		return bad(r.Stop, "the range has more than %d values", maxValues)
 	}
 	// The two ends determine every linear term. The program of the largest value is the one that
 	// is kept, because its buffers have room for all others.

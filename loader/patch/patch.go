@@ -12,7 +12,7 @@ import (
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/asm"
-	"anesim/loader/lower/coeff"
+	"anesim/loader/internal/lower/coeff"
 )
 
 // An Error reports a change that cannot be made. The program is then unchanged.

@@ -13,7 +13,7 @@ import (
 // engine changes only them. Package task sets the registers that follow from a task alone, and
 // package chain those that follow from the tasks around it.
 const (
-	registerOwners = "loader/lower/task loader/lower/chain"
+	registerOwners = "loader/internal/lower/task loader/internal/lower/chain"
 	withoutSetting = "loader/layer loader/lower loader/network"
 )
 

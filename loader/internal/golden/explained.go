@@ -33,7 +33,7 @@ func Explained(t *testing.T, pattern string, program func(t *testing.T, c *Case)
 			}
 		}
 		var b strings.Builder
-		registers, err := Registers(program(t, c))
+		registers, err := registers(program(t, c))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -36,7 +36,7 @@ func Program(p *loader.Program) (string, error) {
 		fmt.Fprintf(&b, ", strides %d %d %d %d\n", q.Strides[0], q.Strides[1], q.Strides[2], q.Strides[3])
 	}
 	constants, sized := writeConstantsLine(&b, p)
-	registers, err := Registers(p)
+	registers, err := registers(p)
 	if err != nil {
 		return "", err
 	}
@@ -95,10 +95,10 @@ func (f *Field) Key() string {
 	return f.Group + "." + f.Register + "." + f.Name
 }
 
-// Registers returns the descriptors of program p, each with the register fields that differ from
+// registers returns the descriptors of program p, each with the register fields that differ from
 // the blank descriptor, which computes nothing. It returns an error if the descriptors of p are
 // malformed.
-func Registers(p *loader.Program) ([]Descriptor, error) {
+func registers(p *loader.Program) ([]Descriptor, error) {
 	bare, err := (&loader.Options{FirstWords: p.FirstWords}).Read(p.Name, bytes.NewReader(p.Text), int64(len(p.Text)))
 	if err != nil {
 		return nil, err

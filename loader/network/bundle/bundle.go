@@ -1,7 +1,7 @@
 package bundle
 
 import (
-	"anesim/loader/lower/join"
+	"anesim/loader/internal/lower/join"
 	"bytes"
 	bin "encoding/binary"
 	"encoding/json"

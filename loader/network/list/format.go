@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"anesim/loader/layer"
-	"anesim/loader/network/graph"
+	"anesim/loader/network/internal/graph"
 )
 
 // A FormatError reports that a file does not describe a network. It names a line of a text file, or

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"anesim/loader/layer"
-	"anesim/loader/network/graph"
+	"anesim/loader/network/internal/graph"
 	"anesim/loader/network/list"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"anesim/loader/network/graph"
+	"anesim/loader/network/internal/graph"
 )
 
 // newUnaryRule returns the rule of a layer without parameters that computes each element from one.

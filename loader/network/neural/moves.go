@@ -3,7 +3,7 @@ package neural
 import (
 	"slices"
 
-	"anesim/loader/network/graph"
+	"anesim/loader/network/internal/graph"
 )
 
 // addReshape adds a layer that gives each sample a new shape, or with four numbers also the sequence.

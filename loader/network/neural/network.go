@@ -9,9 +9,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"anesim/loader/network/coreml"
-	"anesim/loader/network/graph"
+	"anesim/loader/network/internal/graph"
+	"anesim/loader/network/internal/ops"
 	"anesim/loader/network/list"
-	"anesim/loader/network/ops"
 	"anesim/loader/network/wire"
 )
 

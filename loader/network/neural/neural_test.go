@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"anesim/loader/network/coreml"
-	"anesim/loader/network/graph"
+	"anesim/loader/network/internal/graph"
 	nt "anesim/loader/network/neural/neuraltest"
 	"anesim/loader/network/wire"
 )

@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"anesim/loader/network/coreml"
-	"anesim/loader/network/graph"
+	"anesim/loader/network/internal/graph"
 	"anesim/loader/network/wire"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/loader/network/graph"
+	"anesim/loader/network/internal/graph"
 )
 
 // largestPlane limits the height and width of an input of an inner product that is computed as a

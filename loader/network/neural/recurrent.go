@@ -3,7 +3,7 @@ package neural
 import (
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"anesim/loader/network/graph"
+	"anesim/loader/network/internal/graph"
 )
 
 // activationNames lists the activations of recurrent layers that have no parameters, as ONNX calls

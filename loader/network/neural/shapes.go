@@ -3,7 +3,7 @@ package neural
 import (
 	"slices"
 
-	"anesim/loader/network/graph"
+	"anesim/loader/network/internal/graph"
 )
 
 // Rules of layers that count the axes as the format does, and of constants.

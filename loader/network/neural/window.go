@@ -3,7 +3,7 @@ package neural
 import (
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"anesim/loader/network/graph"
+	"anesim/loader/network/internal/graph"
 )
 
 func newInts(v ...int) *graph.Attr   { return graph.ListOf(v...) }

@@ -11,8 +11,8 @@ import (
 	"anesim/loader/network/wire"
 )
 
-// A Function is an operator that the file defines by a list of nodes.
-type Function struct {
+// A function is an operator that the file defines by a list of nodes.
+type function struct {
 	Op, Domain, Overload string
 	Inputs, Outputs      []string              // names of the tensors in the nodes
 	Attributes           []string              // names of attributes without defaults
@@ -23,11 +23,11 @@ type Function struct {
 }
 
 // readFunction reads a FunctionProto from field f.
-func (r *reader) readFunction(f wire.Field) (*Function, error) {
+func (r *reader) readFunction(f wire.Field) (*function, error) {
 	if err := f.Want(protowire.BytesType); err != nil {
 		return nil, err
 	}
-	fn := &Function{Opsets: map[string]int64{}, bytes: len(f.Body.Data)}
+	fn := &function{Opsets: map[string]int64{}, bytes: len(f.Body.Data)}
 	var body Graph
 	var defaults Node
 	err := f.Body.Fields(func(f wire.Field) error {
@@ -65,7 +65,7 @@ func (r *reader) readFunction(f wire.Field) (*Function, error) {
 
 // accepts reports whether the function has all inputs, outputs and attributes of a call. The nodes of
 // the function would ignore others.
-func (f *Function) accepts(call *Node) bool {
+func (f *function) accepts(call *Node) bool {
 	for name := range call.Attributes {
 		if f.Defaults[name] == nil && !slices.Contains(f.Attributes, name) {
 			return false
@@ -87,8 +87,8 @@ const (
 // function. It leaves the call of a function that uses another version of the standard operators
 // than the model, because the version of a node is that of the model, of a function that defines a
 // standard operator, and a call with more than its function has.
-func (m *Model) expandFunctions(functions []*Function) error {
-	x := &expander{functions: map[functionKey]*Function{}, nodes: map[*Function]int{}, used: map[string]bool{}, last: map[string]int{}, called: map[*Function]bool{}}
+func (m *Model) expandFunctions(functions []*function) error {
+	x := &expander{functions: map[functionKey]*function{}, nodes: map[*function]int{}, used: map[string]bool{}, last: map[string]int{}, called: map[*function]bool{}}
 	for _, f := range functions {
 		if f.Domain != "" && f.Domain != "ai.onnx" && (f.Opsets[""] == m.Opsets[""] || f.Opsets[""] == 0) {
 			x.functions[functionKey{f.Domain, f.Op, f.Overload}] = f
@@ -104,9 +104,9 @@ func (m *Model) expandFunctions(functions []*Function) error {
 
 // An expander replaces calls of functions by their nodes.
 type expander struct {
-	functions map[functionKey]*Function
-	nodes     map[*Function]int // number of nodes with those of branches
-	called    map[*Function]bool
+	functions map[functionKey]*function
+	nodes     map[*function]int // number of nodes with those of branches
+	called    map[*function]bool
 	count     int             // of nodes of all calls so far
 	bytes     int             // of the functions of all calls but the first of each
 	used      map[string]bool // names of tensors in all graphs
@@ -203,7 +203,7 @@ func (x *expander) expandNodes(nodes []Node, depth int) ([]Node, error) {
 }
 
 // copyBody returns the nodes of function f with the tensors and attributes of a call.
-func (x *expander) copyBody(f *Function, call *Node) []Node {
+func (x *expander) copyBody(f *function, call *Node) []Node {
 	names := map[string]string{}
 	for i, name := range f.Inputs {
 		names[name] = ""
@@ -229,7 +229,7 @@ func (x *expander) copyBody(f *Function, call *Node) []Node {
 // A bodyCopy copies the nodes of a function for a call.
 type bodyCopy struct {
 	*expander
-	function *Function
+	function *function
 	call     *Node
 }
 

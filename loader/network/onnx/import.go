@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"anesim/loader/network/graph"
+	"anesim/loader/network/internal/graph"
 )
 
 // Import converts the model to a graph. It does not read the values of constants. packings

@@ -3,7 +3,7 @@ package onnx_test
 import (
 	"testing"
 
-	"anesim/loader/network/graph"
+	"anesim/loader/network/internal/graph"
 	"anesim/loader/network/onnx"
 	ox "anesim/loader/network/onnx/onnxtest"
 )

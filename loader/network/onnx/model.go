@@ -3,7 +3,7 @@ package onnx
 import (
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"anesim/loader/network/graph"
+	"anesim/loader/network/internal/graph"
 	"anesim/loader/network/wire"
 )
 
@@ -33,7 +33,7 @@ type Graph struct {
 type Node struct {
 	Name       string // may be empty
 	Op, Domain string
-	Overload   string   // which of several functions of one name; see [Function]
+	Overload   string   // which of several functions of one name; see function
 	Inputs     []string // "" for an omitted optional input
 	Outputs    []string
 	Attributes map[string]*Attribute
@@ -87,7 +87,7 @@ func Read(data []byte) (*Model, error) {
 	m := &Model{Opsets: map[string]int64{}}
 	r := &reader{}
 	var graphs int
-	var functions []*Function
+	var functions []*function
 	err := wire.Message{Data: data}.Fields(func(f wire.Field) error {
 		switch f.Num {
 		case 2:

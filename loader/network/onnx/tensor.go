@@ -9,7 +9,7 @@ import (
 	"github.com/x448/float16"
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"anesim/loader/network/graph"
+	"anesim/loader/network/internal/graph"
 	"anesim/loader/network/wire"
 )
 

@@ -1,7 +1,7 @@
 package partition
 
 import (
-	"anesim/loader/lower/join"
+	"anesim/loader/internal/lower/join"
 	"cmp"
 	"context"
 	"errors"

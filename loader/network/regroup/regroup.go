@@ -8,7 +8,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
-	"anesim/loader/network/arrange"
+	"anesim/loader/network/internal/arrange"
 	"anesim/loader/network/list"
 )
 

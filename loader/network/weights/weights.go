@@ -1,7 +1,7 @@
 package weights
 
 import (
-	"anesim/loader/lower/family"
+	"anesim/loader/internal/lower/family"
 	"fmt"
 	"math"
 	"math/bits"

@@ -16,8 +16,8 @@ type FormatError struct {
 
 func (e *FormatError) Error() string { return fmt.Sprintf("byte %#x: %s", e.Off, e.What) }
 
-// MaxIntegers is the largest packed list, in bytes, that [Field.Integers] accepts.
-const MaxIntegers = 1 << 20
+// maxIntegers is the largest packed list, in bytes, that [Field.Integers] accepts.
+const maxIntegers = 1 << 20
 
 // A Field is one field of a message. N is its value if the field is a number. Body is its value if
 // the field is a string, a list of bytes or a nested message.
@@ -107,7 +107,7 @@ func (f *Field) Integer(n *int64) error {
 
 // Integers appends the values of f, a repeated integer field, to *list. The field may hold one
 // value or a packed list of them. Integers returns an error if the list is malformed or has more
-// than [MaxIntegers] bytes.
+// than maxIntegers bytes.
 func (f *Field) Integers(list *[]int64) error {
 	if f.Wire == protowire.VarintType {
 		*list = append(*list, int64(f.N))
@@ -116,8 +116,8 @@ func (f *Field) Integers(list *[]int64) error {
 	if err := f.Want(protowire.BytesType); err != nil {
 		return err
 	}
-	if len(f.Body.Data) > MaxIntegers {
-		return &FormatError{int64(f.Off), fmt.Sprintf("packed field %d has %d bytes; want at most %d", f.Num, len(f.Body.Data), MaxIntegers)}
+	if len(f.Body.Data) > maxIntegers {
+		return &FormatError{int64(f.Off), fmt.Sprintf("packed field %d has %d bytes; want at most %d", f.Num, len(f.Body.Data), maxIntegers)}
 	}
 	for at := 0; at < len(f.Body.Data); {
 		v, n := protowire.ConsumeVarint(f.Body.Data[at:])

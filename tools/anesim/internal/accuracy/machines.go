@@ -10,8 +10,8 @@ import (
 	"anesim/tools/anesim/internal/terminal"
 )
 
-// A MachinesDocument is the JSON report of the model's accuracy on machines after the M1.
-type MachinesDocument struct {
+// A machinesDocument is the JSON report of the model's accuracy on machines after the M1.
+type machinesDocument struct {
 	report.Header
 	Machines   []jsonMachine    `json:"machines"`
 	Rows       []jsonLaterRow   `json:"rows"`
@@ -55,7 +55,7 @@ func WriteMachines(w io.Writer, asJSON, rows bool) error {
 		return err
 	}
 	if asJSON {
-		d := MachinesDocument{Header: report.NewHeader()}
+		d := machinesDocument{Header: report.NewHeader()}
 		for i := range summaries {
 			s := &summaries[i]
 			d.Machines = append(d.Machines, jsonMachine{s.Machine, s.N, 100 * s.Median, 100 * s.Bias, 100 * s.P90, s.Within, s.Holds.Holds})

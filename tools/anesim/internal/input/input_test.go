@@ -23,15 +23,15 @@ func TestStandardInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := OpenModel("-", bytes.NewReader(p.Bytes()))
+	m, err := openModel("-", bytes.NewReader(p.Bytes()))
 	if err != nil || m.Name() != "stdin" || m.Kind() != anesim.KindProgram {
 		t.Errorf("%v, %v", m, err)
 	}
-	m, err = OpenModel("-", strings.NewReader("inputs: {x: {c: 4}}\nlayers:\n- {op: relu}\n"))
+	m, err = openModel("-", strings.NewReader("inputs: {x: {c: 4}}\nlayers:\n- {op: relu}\n"))
 	if err != nil || m.Kind() != anesim.KindNetwork {
 		t.Errorf("%v, %v", m, err)
 	}
-	if _, err = OpenModel("-", strings.NewReader("")); err == nil || err.Error() != "stdin: file is empty; want a compiled program or a network" {
+	if _, err = openModel("-", strings.NewReader("")); err == nil || err.Error() != "stdin: file is empty; want a compiled program or a network" {
 		t.Error(err)
 	}
 }

@@ -16,13 +16,13 @@ type MissingError struct{ error }
 // Unwrap returns the error of opening the file.
 func (e *MissingError) Unwrap() error { return e.error }
 
-// OpenModel opens the model in the named file, or on standard input if file is "-". Errors contain
+// openModel opens the model in the named file, or on standard input if file is "-". Errors contain
 // the name of the file.
-func OpenModel(file string, stdin io.Reader) (*anesim.Model, error) {
+func openModel(file string, stdin io.Reader) (*anesim.Model, error) {
 	return OpenModelWith(new(anesim.OpenOptions), file, stdin)
 }
 
-// OpenModelWith is like [OpenModel], but opens the model with the options o.
+// OpenModelWith is like openModel, but opens the model with the options o.
 func OpenModelWith(o *anesim.OpenOptions, file string, stdin io.Reader) (*anesim.Model, error) {
 	if info, err := os.Stat(file); file != "-" && err == nil && (info.IsDir() || info.Mode().IsRegular()) {
 		m, err := o.Open(file)

@@ -92,11 +92,11 @@ type Item struct {
 	Bytes     uint64 // between device memory and the engine
 }
 
-// WorkingTime returns the time on which the item's rates are based. The argument t is the time that
+// workingTime returns the time on which the item's rates are based. The argument t is the time that
 // the item adds to the total. The item itself may work longer, because its work overlaps with that
 // of other items. The result is therefore t multiplied by x.Working/x.Time, or t if either of these
 // is 0.
-func (x *Item) WorkingTime(t clock.Nanoseconds) clock.Nanoseconds {
+func (x *Item) workingTime(t clock.Nanoseconds) clock.Nanoseconds {
 	if x.Working <= 0 || x.Time <= 0 {
 		return t
 	}
@@ -104,13 +104,13 @@ func (x *Item) WorkingTime(t clock.Nanoseconds) clock.Nanoseconds {
 }
 
 // TFLOPS returns the rate of the item in 1e12 operations per second if it adds the time t to the
-// total; see [Item.WorkingTime]. It returns 0 if t is 0. A multiply-accumulate counts as two
+// total; see Item.workingTime. It returns 0 if t is 0. A multiply-accumulate counts as two
 // operations.
 func (x *Item) TFLOPS(t clock.Nanoseconds) float64 {
 	if t <= 0 {
 		return 0
 	}
-	return 2 * float64(x.MACs) / float64(x.WorkingTime(t)) / 1e3
+	return 2 * float64(x.MACs) / float64(x.workingTime(t)) / 1e3
 }
 
 // Intensity returns the number of operations per byte moved, or 0 if the item moves no bytes. A

@@ -1,0 +1,230 @@
+package pattern
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"anesim/loader/network/internal/graph"
+)
+
+// A file is a graph in lines like "y = Mul a b" or "y = ReduceMean x axes=-1"; a number stands for
+// a constant.
+type file struct {
+	nodes  []*graph.Node
+	values map[string]*graph.Value
+}
+
+func (f *file) valueOf(name string) *graph.Value {
+	v := f.values[name]
+	if v == nil {
+		v = &graph.Value{Name: name}
+		var number float64
+		if _, err := fmt.Sscan(name, &number); err == nil {
+			v.Set(&graph.Const{Type: graph.Float, Numbers: []float64{number}})
+		}
+		f.values[name] = v
+	}
+	return v
+}
+
+func parseGraph(text string) *file {
+	f := &file{values: map[string]*graph.Value{}}
+	for line := range strings.SplitSeq(text, "; ") {
+		w := strings.Fields(line)
+		n := &graph.Node{Op: w[2], Opset: 20, Out: []*graph.Value{f.valueOf(w[0])}, Attr: map[string]*graph.Attr{}}
+		for _, x := range w[3:] {
+			if name, value, ok := strings.Cut(x, "="); ok {
+				n.Attr[name] = parseAttribute(name, value)
+				continue
+			}
+			n.In = append(n.In, f.valueOf(x))
+		}
+		f.nodes = append(f.nodes, n)
+	}
+	return f
+}
+
+// parseAttribute returns an attribute: a list of axes with one digit each, an integer, or a number
+// with a fraction.
+func parseAttribute(name, value string) *graph.Attr {
+	a := &graph.Attr{}
+	switch name {
+	case "perm":
+		var axes []int
+		for _, c := range value {
+			axes = append(axes, int(c-'0'))
+		}
+		return graph.ListOf(axes...)
+	case "axes":
+		for v := range strings.SplitSeq(value, ",") {
+			i, _ := strconv.Atoi(v)
+			a.Ints = append(a.Ints, int64(i))
+		}
+	case "keepdims":
+		a.Int, _ = strconv.ParseInt(value, 10, 64)
+	default:
+		v, _ := strconv.ParseFloat(value, 32)
+		a.Float = float32(v)
+	}
+	return a
+}
+
+// TestFind holds what is taken as an operator, and that nothing is that is none: with another
+// constant, with a piece that something else reads, or of another tensor.
+func TestFind(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"d = Div x 1.4142; e = Erf d; a = Add e 1; h = Mul x 0.5; y = Mul h a", "4: Gelu x for 0 1 2 3"},
+		{"d = Div x 1.5; e = Erf d; a = Add e 1; h = Mul x 0.5; y = Mul h a", ""},
+		{"d = Div x 1.4142; e = Erf d; a = Add e 1; h = Mul z 0.5; y = Mul h a", ""},
+		{"s = Sigmoid x; y = Mul s x", "1: Swish x for 0"},
+		{"b = Mul x 1.7; s = Sigmoid b; y = Mul x s", "2: QuickGelu x for 0 1"},
+		{"s = Sigmoid x; y = Mul s x; z = Neg s", ""},
+		// What it is the Swish of would be one of its pieces.
+		{"s = Sigmoid x; t = Sigmoid s; y = Mul t s", ""},
+		{"e = Exp x; a = Add e 1; y = Log a", "2: Softplus x for 0 1"},
+		{"e = Exp x; a = Add e 2; y = Log a", ""},
+		// With a hyperbolic tangent, x by itself or taken out of the polynomial.
+		{"p = Pow x 3; q = Mul p 0.044715; r = Add x q; s = Mul r 0.7979; t = Tanh s; a = Add t 1; h = Mul x 0.5; y = Mul h a", "7: Gelu x for 0 1 2 3 4 5 6"},
+		{"p = Mul x x; q = Mul p 0.044715; a = Add q 1; m = Mul x 0.7979; s = Mul m a; t = Tanh s; b = Add 1 t; h = Mul b 0.5; y = Mul x h", "8: Gelu x for 0 1 2 3 4 5 6 7"},
+		{"p = Pow x 2; q = Mul p 0.044715; r = Add x q; s = Mul r 0.7979; t = Tanh s; a = Add t 1; h = Mul x 0.5; y = Mul h a", ""},
+		{"p = Pow x 3; q = Mul p 0.05; r = Add x q; s = Mul r 0.7979; t = Tanh s; a = Add t 1; h = Mul x 0.5; y = Mul h a", ""},
+		// A negative factor may be a node of its own, and a quotient's divisor a sum.
+		{"m = Neg x; e = Exp m; a = Add e 1; y = Div x a", "3: Swish x for 0 1 2"},
+		{"e = Exp x; a = Add e 1; y = Div x a", ""},
+		{"a = Add x 3; c = Clip a min=0 max=6; m = Mul x c; y = Div m 6", "3: HardSwish x for 0 1 2"},
+		{"a = Add x 3; c = Clip a 0 6; m = Mul x c; y = Div m 6", "3: HardSwish x for 0 1 2"},
+		{"a = Sub x -3; c = Clip a 0 6; y = Div c 6", "2: HardSigmoid x for 0 1"},
+		{"a = Add x 3; c = Clip a 0 5; y = Div c 6", ""},
+		{"a = Add x 2; c = Clip a 0 6; y = Div c 6", ""},
+		{"a = Add x 3; c = Clip a 0; y = Div c 6", ""},
+		{"a = Add x 3; c = Clip a k 6; y = Div c 6", ""},
+		{"h = HardSigmoid x alpha=0.16666667 beta=0.5; y = Mul x h", "1: HardSwish x for 0"},
+		{"h = HardSigmoid x; y = Mul x h", ""}, // of a slope of 0.2
+		// A spectrum is scaled before its logarithm; a small factor needs no help.
+		{"m = Mul x 1000; a = Add m 1; y = Log a", "2: ScaledLog x for 0 1"},
+		{"m = Mul x 2; a = Add m 1; y = Log a", ""},
+		// A softmax, with the maximum taken off first or without.
+		{"m = ReduceMax x axes=-1; d = Sub x m; e = Exp d; s = ReduceSum e axes=-1; y = Div e s", "4: Softmax x for 0 1 2 3"},
+		{"e = Exp x; s = ReduceSum e axes=-1; y = Div e s", "2: Softmax x for 0 1"},
+		{"d = Sub x k; e = Exp d; s = ReduceSum e axes=-1; y = Div e s", "3: Softmax d for 1 2"},
+		{"e = Exp x; s = ReduceSum e axes=-1 keepdims=0; y = Div e s", ""},
+		{"e = Exp x; s = ReduceSum e axes=1,2; y = Div e s", ""},
+		{"e = Exp x; s = ReduceSum e; y = Div e s", ""},
+		{"e = Exp x; s = ReduceSum e k; y = Div e s", ""},
+		// A norm of what is left when the mean is taken off, or of the tensor as it is.
+		{"m = ReduceMean x axes=-1; d = Sub x m; q = Pow d 2; v = ReduceMean q axes=-1; e = Add v 1e-05; s = Sqrt e; y = Div d s", "6: LayerNormalization x for 0 1 2 3 4 5"},
+		{"m = ReduceMean x axes=-1; d = Sub x m; q = Mul d d; v = ReduceMean q axes=-1; e = Add v 1e-05; s = Rsqrt e; y = Mul d s", "6: LayerNormalization x for 0 1 2 3 4 5"},
+		{"q = Mul x x; v = ReduceMean q axes=-1; e = Add v 1e-05; s = Sqrt e; r = Reciprocal s; y = Mul x r", "5: RMSNormalization x for 0 1 2 3 4"},
+		{"q = Mul x x; v = ReduceMean q axes=-1; e = Add v 1e-05; s = Pow e 0.5; r = Div 1 s; y = Mul r x", "5: RMSNormalization x for 0 1 2 3 4"},
+		{"q = Mul x x; v = ReduceMean q axes=-1; e = Add v 1e-05; s = Pow e -0.5; y = Mul x s", "4: RMSNormalization x for 0 1 2 3"},
+		// A mean over another axis leaves a norm of what it is taken off.
+		{"m = ReduceMean x axes=1; d = Sub x m; q = Pow d 2; v = ReduceMean q axes=-1; e = Add v 1e-05; s = Sqrt e; y = Div d s", "6: RMSNormalization d for 2 3 4 5"},
+		{"q = Pow x 3; v = ReduceMean q axes=-1; e = Add v 1e-05; s = Sqrt e; y = Div x s", ""},
+		{"q = Mul x k; v = ReduceMean q axes=-1; e = Add v 1e-05; s = Sqrt e; y = Div x s", ""},
+		{"q = Mul x x; v = ReduceMean q axes=-1; e = Add v -1; s = Sqrt e; y = Div x s", ""},
+		{"q = Mul x x; v = ReduceSum q axes=-1; e = Add v 1e-05; s = Sqrt e; y = Div x s", ""},
+		{"q = Mul k k; v = ReduceMean q axes=-1; e = Add v 1e-05; s = Sqrt e; y = Div x s", ""},
+	} {
+		f := parseGraph(c.text)
+		found, inside := Find(f.nodes, []*graph.Value{f.valueOf("y"), f.valueOf("z")})
+		var got []string
+		for i, m := range found {
+			got = append(got, strings.Trim(fmt.Sprintf("%d: %s %s for %v", i, m.Node.Op, m.Node.In[0].Name, fmt.Sprint(m.Inside)), "]"))
+			for _, k := range m.Inside {
+				if !inside[k] {
+					t.Errorf("%s: piece %d stands by itself too", c.text, k)
+				}
+			}
+		}
+		if text := strings.ReplaceAll(strings.Join(got, ", "), "[", ""); text != c.want {
+			t.Errorf("%s: %q, want %q", c.text, text, c.want)
+		}
+	}
+}
+
+// TestConstants holds that a number is one behind nodes that leave values as they are, but not
+// where it has more elements or is computed.
+func TestConstants(t *testing.T) {
+	f := parseGraph("i = Identity 3; c = Cast i; a = Add x c; m = Clip a 0 6; y = Div m 6")
+	if found, _ := Find(f.nodes, []*graph.Value{f.valueOf("y")}); found[4] == nil || found[4].Node.Op != "HardSigmoid" {
+		t.Errorf("behind an Identity and a Cast 3 is no number: %v", found)
+	}
+	f = parseGraph("k = Constant; e = Exp x; a = Add e k; y = Log a")
+	f.nodes[0].Attr["value_float"] = &graph.Attr{Float: 1}
+	if found, _ := Find(f.nodes, []*graph.Value{f.valueOf("y")}); found[3] == nil || found[3].Node.Op != "Softplus" {
+		t.Errorf("a Constant is no number: %v", found)
+	}
+	for _, dims := range [][]int{{2}, {1, 1}} { // the second makes the result one of two axes
+		f = parseGraph("e = Exp x; a = Add e k; y = Log a")
+		f.valueOf("k").Set(&graph.Const{Dims: dims, Type: graph.Float, Numbers: []float64{1, 1}[:graph.Elements(dims)]})
+		if found, _ := Find(f.nodes, []*graph.Value{f.valueOf("y")}); len(found) != 0 {
+			t.Errorf("a constant of shape %v is a number: %+v", dims, found)
+		}
+	}
+}
+
+// TestAxesAsInput holds that the axes of a reduction may be a constant input.
+func TestAxesAsInput(t *testing.T) {
+	f := parseGraph("e = Exp x; s = ReduceSum e k; y = Div e s")
+	f.valueOf("k").Set(&graph.Const{Dims: []int{1}, Type: graph.Int64, Numbers: []float64{-1}})
+	found, _ := Find(f.nodes, []*graph.Value{f.valueOf("y")})
+	if m := found[2]; m == nil || m.Node.Op != "Softmax" || m.Node.Int("axis", 0) != -1 {
+		t.Errorf("a sum along a constant axis is %+v", m)
+	}
+}
+
+// TestTaken holds that a match stands in the place of its last piece, and that nothing is one
+// whose pieces a branch reads.
+func TestTaken(t *testing.T) {
+	f := parseGraph("r = Relu x; e = Exp r; a = Add e 1; y = Log a; z = Neg y")
+	outputs := []*graph.Value{f.valueOf("z")}
+	found, inside := Find(f.nodes, outputs)
+	var got []string
+	for _, n := range Replace(f.nodes, found, inside) {
+		got = append(got, n.Op)
+	}
+	if want := []string{"Relu", "Softplus", "Neg"}; !slices.Equal(got, want) {
+		t.Errorf("the nodes are %v, want %v", got, want)
+	}
+	inner := parseGraph("w = Neg u")
+	inner.nodes[0].In[0] = f.valueOf("a")
+	f.nodes = append(f.nodes, &graph.Node{Op: "If", In: []*graph.Value{f.valueOf("c")}, Out: []*graph.Value{f.valueOf("v")}, Attr: map[string]*graph.Attr{
+		"then_branch": {Graph: &graph.Graph{Nodes: inner.nodes, Outputs: inner.nodes[0].Out}},
+	}})
+	if found, _ := Find(f.nodes, outputs); len(found) != 0 {
+		t.Errorf("a branch reads a piece of %+v", found)
+	}
+}
+
+// TestStraighten holds which transposes become one, or none, and which stay.
+func TestStraighten(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"a = Transpose x perm=0231; y = Transpose a perm=0312", "y = Identity x"},
+		{"a = Transpose x perm=0231; y = Transpose a perm=0231", "y = Transpose x [0 3 1 2]"},
+		// What works element by element lets a transpose pass.
+		{"a = Transpose x perm=0231; r = Relu a; y = Transpose r perm=0312", "y = Identity r, r = Relu x"},
+		{"a = Transpose x perm=0231; r = Softmax a; y = Transpose r perm=0312", "y = Transpose r [0 3 1 2], r = Softmax a"},
+		// A scalar has no axes; the node that makes it is no transpose.
+		{"a = Softmax x; y = Transpose a perm=", "y = Transpose a []"},
+		{"a = RandomNormal; y = Transpose a perm=", "y = Transpose a []"},
+		// An output in the order of the first transpose keeps it.
+		{"a = Transpose x perm=0231; z = Relu a; y = Transpose z perm=0312", "y = Transpose z [0 3 1 2], z = Relu a"},
+	} {
+		f := parseGraph(c.text)
+		CancelTransposes(f.nodes, []*graph.Value{f.valueOf("y"), f.valueOf("z")})
+		var got []string
+		for _, n := range slices.Backward(f.nodes[1:]) {
+			text := fmt.Sprintf("%s = %s %s", n.Out[0].Name, n.Op, n.In[0].Name)
+			if a := n.Attr["perm"]; a != nil {
+				text += fmt.Sprintf(" %v", a.Ints)
+			}
+			got = append(got, text)
+		}
+		if text := strings.Join(got, ", "); text != c.want {
+			t.Errorf("%s: %q, want %q", c.text, text, c.want)
+		}
+	}
+}
