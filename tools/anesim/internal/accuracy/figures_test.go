@@ -90,7 +90,7 @@ func newFigures(t *testing.T, root string) *figures {
 	if f.Report, err = New(rows, true); err != nil {
 		t.Fatal(err)
 	}
-	if f.networks, err = bench.CompareNetworks(bench.DefaultPresets()); err != nil {
+	if f.networks, err = compareNetworks(); err != nil {
 		t.Fatal(err)
 	}
 	if f.phones, err = bench.SummarizeNetworks(f.networks); err != nil {

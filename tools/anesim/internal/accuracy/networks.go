@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	"anesim/bench"
 	"anesim/bench/report"
@@ -72,11 +73,17 @@ type jsonNetLayer struct {
 	InMemoryUs float64 `json:"engine_in_memory_us"`
 }
 
+// compareNetworks compares the networks with the built-in constants, in seconds of a processor, and only
+// once in a process: its results do not depend on how they are written.
+var compareNetworks = sync.OnceValues(func() ([]bench.NetworkResidual, error) {
+	return bench.CompareNetworks(bench.DefaultPresets())
+})
+
 // WriteNetworks compares the modelled times of whole networks with their published times. It writes
 // the comparison to w as JSON if asJSON is true, and as a table otherwise. If layers is true, a
 // table of its layers follows for each network.
 func WriteNetworks(w io.Writer, asJSON, layers bool) error {
-	list, err := bench.CompareNetworks(bench.DefaultPresets())
+	list, err := compareNetworks()
 	if err != nil {
 		return err
 	}
