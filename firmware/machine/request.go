@@ -130,7 +130,7 @@ func (q *request) executeRun() (took clock.Nanoseconds, more bool) {
 }
 
 // Rewind stops the run in progress, which began the given time ago, if that is possible. It
-// implements queue.interruptible.
+// implements [queue.Interruptible].
 func (q *request) Rewind(after clock.Nanoseconds) bool {
 	x := q.executor
 	if q.other || q.pass == nil {
@@ -151,7 +151,7 @@ func (q *request) Rewind(after clock.Nanoseconds) bool {
 }
 
 // Waiting reports whether the request must wait for another one whose run is in progress or was
-// stopped, because their calls share a buffer. It implements queue.waiter.
+// stopped, because their calls share a buffer. It implements [queue.Waiter].
 func (q *request) Waiting() bool {
 	x := q.executor
 	if x.queue.Preemption != queue.PreemptAbort {
