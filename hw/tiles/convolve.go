@@ -90,6 +90,8 @@ func (c *Convolution) Run(dst Sink, src Source, workers int) {
 		rows = (rows + 1) / 2
 	}
 	s := stage{c: c, order: tapsInStreamOrder(c.Kh, c.Kw, c.Sy, c.Sx)}
+	// The first stage lacks the rows above the source. It must not get a smaller buffer than the others.
+	s.tile = make([]float16.Float16, c.Cin*min(c.Hin, c.countSourceRows(rows))*c.Win)
 	var precision *probe
 	if c.Precision != nil {
 		precision = c.newProbe()
@@ -167,11 +169,6 @@ func (s *stage) copySourceRows(src Source, first, rows, workers int) {
 	s.top = min(max(0, first*c.Sy-c.Py), c.Hin)
 	end := min(max(s.top, (first+rows-1)*c.Sy-c.Py+c.Kh), c.Hin)
 	s.height = end - s.top
-	n := c.Cin * s.height * c.Win
-	if cap(s.tile) < n {
-		s.tile = make([]float16.Float16, n)
-	}
-	s.tile = s.tile[:n]
 	forEachParallel(c.Cin, workers, func(next func() (int, bool)) {
 		for ch, ok := next(); ok; ch, ok = next() {
 			for y := range s.height {
