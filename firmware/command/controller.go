@@ -147,10 +147,6 @@ func (c *Controller) Secure() bool { return c.secure }
 // Programs returns the number of loaded programs.
 func (c *Controller) Programs() int { return len(c.programs) }
 
-// cacheRequests returns the number of installed cache requests, which are calls that a
-// later command triggers.
-func (c *Controller) cacheRequests() int { return len(c.cache) }
-
 // Handle performs the command in the encoded message b, which arrived on channel ch, and returns
 // the reply. If the command cannot be performed, the status of the reply is not [OK].
 func (c *Controller) Handle(ch Channel, b []byte) Reply {

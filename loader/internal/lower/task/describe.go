@@ -177,10 +177,6 @@ func (t *registers) IsPassThrough() bool {
 	return !t.Planar() && t.g.NE.MACCfg.OpMode() == regs.PassThrough
 }
 
-// hasActivation reports whether the MAC engines apply ReLU or an activation table to the sums of
-// the task.
-func (t *registers) hasActivation() bool { return t.g.NE.MACCfg.NonlinearMode() != regs.NoActivation }
-
 // InShape returns the shape of the task's first source.
 func (t *registers) InShape() regs.Shape { return t.g.InShape() }
 
