@@ -14,6 +14,9 @@ import (
 // the layers of both branches, and a selection between their results.
 func (n *nodeReader) readConditional() error {
 	c, err := n.AnyInput(0)
+	if len(n.In) == 0 {
+		return err // without a condition there is nothing to name
+	}
 	if err != nil {
 		return errors.New(n.explainUndecided("condition", n.In[0]))
 	}
