@@ -35,6 +35,8 @@ func (d *Device) prepareEngine(e *engineTask, t *regs.Task) (limit *evidence.Lim
 	e.arithmetic = d.p.arithmetic
 	e.arithmetic.FullRange = !limitsSums(g)
 	accumulates := g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate
+	// The table is read and removed before the weights, since it is assumed to precede them in each lane.
+	// Other tasks have nothing but the table in their lanes.
 	if g.TableInLanes() {
 		table := lanes
 		if accumulates {
@@ -51,10 +53,14 @@ func (d *Device) prepareEngine(e *engineTask, t *regs.Task) (limit *evidence.Lim
 	}
 	e.conv = tiles.NewConvolution(g)
 	e.conv.Arithmetic, e.conv.Post = e.arithmetic, e.post
+	// Registers can ask for more source elements than a host has memory, so this comes before anything is
+	// allocated for them.
 	if n := e.conv.Staged(); n > maxPlane {
 		return nil, &Fault{Unit: "tile-dma-source", What: fmt.Sprintf("one row of results needs %d source elements at once; want at most %d", n, maxPlane)}
 	}
 	e.conv.Kernel, err = tiles.NewKernel(g, lanes)
+	// The length of dense lanes follows from the registers alone, so lanes that are too short are a fault
+	// of the task. In any other packing the model may misread the format, and it claims no fault.
 	var short *tiles.KernelError
 	switch packing, _ := tiles.PackingOf(g); {
 	case err == nil:

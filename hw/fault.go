@@ -33,6 +33,8 @@ func (d *Device) findFault(t *regs.Task) (unit, what string) {
 // hangs and a description of the problem, or two empty strings if there is no such value.
 func findHang(g *regs.Groups) (unit, what string) {
 	c := &g.Common
+	// A size hangs the engine as soon as one of its extents is zero; the configuration words do so only as
+	// a whole.
 	for _, w := range [...]struct {
 		name string
 		zero bool
@@ -60,6 +62,7 @@ func findHang(g *regs.Groups) (unit, what string) {
 		return "tile-dma-source", "TileDMASrc.Src1Fmt is zero: the engine never finishes"
 	case g.TileDMADst.DstFmt.IsZero():
 		return "tile-dma-destination", "TileDMADst.DstFmt is zero: the engine never finishes"
+	// A planar task does not use the MAC engines: their registers may hold anything.
 	case g.Planar():
 		return "", ""
 	}
@@ -71,6 +74,8 @@ func findHang(g *regs.Groups) (unit, what string) {
 		return "kernel-dma", "activation table without kernel data: the engine never finishes"
 	case op == regs.PassThrough && c.Cin.Cin() != c.Cout.Cout():
 		return "ne", fmt.Sprintf("pass-through has %d input channels but %d output channels: the engine never finishes", c.Cin.Cin(), c.Cout.Cout())
+	// Only a whole word of zeros was tried on the silicon. A single extent or stride of 0 is refused
+	// because such a window has no results.
 	case op == regs.MultiplyAccumulate && (c.ConvCfg.Kw() == 0 || c.ConvCfg.Kh() == 0 || c.ConvCfg.Sx() == 0 || c.ConvCfg.Sy() == 0):
 		return "ne", fmt.Sprintf("kernel is %dx%d with stride %dx%d; want every extent and stride to be at least 1", c.ConvCfg.Kw(), c.ConvCfg.Kh(), c.ConvCfg.Sx(), c.ConvCfg.Sy())
 	}

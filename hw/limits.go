@@ -50,6 +50,8 @@ func (r *DescriptorReport) markComputed(g *regs.Groups) {
 	if g.TableInLanes() {
 		addNote(evidence.RestsOnAssumption, "values assume that the activation table precedes the weights of a lane, which no program shows; if it does not, they are wrong")
 	}
+	// Programs of the compiler show dense weights and, for stride 2, zero-skipping ones. All other
+	// packings are a reading of the registers alone.
 	switch p, _ := tiles.PackingOf(g); p {
 	case tiles.Dense:
 	case tiles.ZeroSkipping:

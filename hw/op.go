@@ -63,6 +63,8 @@ func Classify(h *regs.Header, g *regs.Groups, o *regs.Operands) Op {
 	}
 	switch g.NE.MACCfg.OpMode() {
 	case regs.MultiplyAccumulate:
+		// Weights in the scratch buffer were written by earlier tasks: they are the second tensor of a
+		// matmul.
 		if g.Common.Cfg.Transpose() || h.KernelBases.KBE0() && h.KernelBases.KBase0() == regs.BARScratch {
 			return MatMul
 		}

@@ -88,6 +88,8 @@ func readPlanarConfig(g *regs.Groups) (planar.Config, *evidence.Limit) {
 func (p *planarTask) computeRows(d *Device, j *job, at part, first, last int) *Fault {
 	e := element{cfg: &p.cfg, dst: at.dst, shape: j.task.Groups.InShape(), first: first, last: last}
 	e.a = operand{src: at.src, shape: j.ops.Source1.Shape}
+	// Source 1 passes this ReLU when it is read from the L2. That of source 2 is a stage of the operation,
+	// see planar.Fields.
 	if j.task.Groups.L2.Cfg.InputReLU() {
 		e.a.src = reluSource{at.src}
 	}

@@ -109,6 +109,8 @@ func (d *Device) computeTask(r *DescriptorReport, t *regs.Task) (limit *evidence
 		r.Precision = new(tiles.Precision)
 		c.Precision, c.Parts = r.Precision, t.Groups.GroupCount()*j.countPlanes()
 	}
+	// A ring holds fewer rows than the tensor, so its writer, which was postponed, and this reader have to
+	// take turns.
 	if d.ops.Source1.L2 == regs.Circular {
 		if limit, f = d.runRingPair(&j); limit == nil && f == nil {
 			r.Overflow = d.findOverflow(&j)

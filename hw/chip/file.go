@@ -82,6 +82,7 @@ func Write(w io.Writer, c *hw.Chip) error {
 // r.
 func Read(r io.Reader) (hw.Chip, error) {
 	var none hw.Chip
+	// One byte beyond the limit tells a file that is too long from one that just fits.
 	b, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
 	if err != nil {
 		return none, err
@@ -94,6 +95,8 @@ func Read(r io.Reader) (hw.Chip, error) {
 	if err := d.Decode(&doc); err != nil && err != io.EOF {
 		return none, &Error{What: strings.TrimPrefix(firstLine(err.Error()), "yaml: ")}
 	}
+	// A decoder stops after the first document: without this check, a second chip in the file would be
+	// ignored silently.
 	if err := d.Decode(new(yaml.Node)); err != io.EOF {
 		return none, &Error{What: "unexpected second YAML document; want one chip per file"}
 	}
@@ -159,6 +162,8 @@ func readConstants(c *hw.Chip, list *yaml.Node) error {
 		if err := readConstant(&k, v, fail); err != nil {
 			return err
 		}
+		// The unit is compared before the range: a value in another unit is mostly out of range too, and
+		// that message would hide the cause.
 		what := p.describeViolation(k.Value)
 		switch {
 		case k.Unit != p.unit:
@@ -172,6 +177,7 @@ func readConstants(c *hw.Chip, list *yaml.Node) error {
 		}
 		*findConstant(c, name) = evidence.Constant(k)
 	}
+	// No constant has a default. One that came from a preset would carry the evidence of another chip.
 	for _, name := range parameterNames() {
 		if !seen[name] {
 			return &Error{Constant: name, What: "missing constant; anesim chip NAME prints all constants of a preset"}

@@ -57,6 +57,7 @@ func ParseTable(b []byte) (*Table, error) {
 	t := new(Table)
 	for i := range t.raw {
 		t.raw[i] = float16.Float16(binary.LittleEndian.Uint16(b[2*i:]))
+		// The words after the last intercept are integers. Their bits may well be those of a NaN.
 		if i <= atHighIntercept && t.raw[i].IsNaN() {
 			return nil, &FormatError{"table", 2 * i, "unexpected NaN", nil}
 		}
@@ -84,6 +85,8 @@ func ParseTable(b []byte) (*Table, error) {
 		t.knot[i] = value(atKnots + i)
 	}
 	for i := range t.rise {
+		// Rounded here once instead of in every lookup: the engine interpolates with the fp16 difference
+		// of two knots.
 		t.rise[i] = float64(roundResult(zeroNaN(t.knot[i+1] - t.knot[i])).Float32())
 	}
 	t.clampLow, t.clampHigh = value(atClampLow), value(atClampHigh)

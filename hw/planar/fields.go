@@ -110,6 +110,8 @@ func FromFields(form Form, f Fields) (Config, error) {
 	case f.Absolute && f.Reciprocal, f.Absolute && f.Rsqrt, f.Reciprocal && f.Rsqrt:
 		return fail("only one of Absolute, Reciprocal and Rsqrt may be set")
 	case f.Absolute:
+		// Programs compute an absolute value in a task of its own, so its place among the other stages is
+		// not known.
 		alone := neutral
 		alone.Absolute, alone.ReLU2 = true, f.ReLU2
 		if c.Post = PostAbs; form != FormOne || f != alone {
@@ -120,6 +122,8 @@ func FromFields(form Form, f Fields) (Config, error) {
 	case f.Rsqrt:
 		c.Post = PostRsqrt
 	}
+	// Programs set the bit only in reductions of one source. That it also selects the maximum of a window
+	// is inferred from the pool mode of later targets.
 	if f.Maximum && (form != FormReduce && form != FormOne || f.Op != Add) {
 		return fail("Maximum requires a task with one source and OpMode 0")
 	}

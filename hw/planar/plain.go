@@ -28,6 +28,7 @@ func applyPlainGo(dst, a, b []float16.Float16, m *masks, op Op) {
 		for i := range dst {
 			x, y := m.loadSources(a[i], b[i])
 			u, v := math.Float32bits(x), math.Float32bits(y)
+			// Of -0 and +0, either may win: narrowResult turns -0 into +0.
 			if orderKey(v) > orderKey(u) {
 				u = v
 			}

@@ -266,6 +266,7 @@ func (c *Config) ReduceTwo(dst []float16.Float16, axes Axes, a, b Source) error 
 	for z := range out.C {
 		for y := range out.H {
 			for x := range out.W {
+				// Sums are float32, so their order decides the result: columns innermost, as in Reduce.
 				acc := c.Kind.emptyAccumulator()
 				ac, bc := z*as.c+y*as.h+x*as.w, z*bs.c+y*bs.h+x*bs.w
 				for dz := range span.C {

@@ -18,6 +18,7 @@ func (f Field) ParseText(text string) (uint32, error) {
 	}
 	switch f.Type {
 	case "half", "single":
+		// Hexadecimal digits are the bits of the float, the only notation for a NaN with a payload.
 		if digits := strings.TrimPrefix(text, "-"); len(digits) > 1 && strings.EqualFold(digits[:2], "0x") {
 			break
 		}
@@ -29,6 +30,7 @@ func (f Field) ParseText(text string) (uint32, error) {
 			return math.Float32bits(float32(x)), nil
 		}
 		h := float16.Fromfloat32(float32(x))
+		// An infinity must be written as one: a number that is too large is more likely a mistake.
 		if h.IsInf(0) && !math.IsInf(x, 0) {
 			return 0, fmt.Errorf("%s is outside the range of fp16; want -65504 to 65504", text)
 		}
@@ -43,6 +45,7 @@ func (f Field) ParseText(text string) (uint32, error) {
 		return 0, fmt.Errorf("%s is not a multiple of %d bytes, the unit of %s", text, 1<<u, f.Name)
 	}
 	n >>= u
+	// The table of fields does not say which fields are signed, so both -2^(w-1) and 2^w-1 are in range.
 	if low := int64(-1) << (f.Width - 1); n < 0 && n >= low {
 		return uint32(n) & (1<<f.Width - 1), nil
 	}

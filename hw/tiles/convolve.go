@@ -320,6 +320,8 @@ func (s *stage) reducePixels(dst Sink, workers int) {
 	pixels := s.rows * c.Wout
 	lanes := panelWidth(k, pixels)
 	blocks := (pixels + lanes - 1) / lanes
+	// The prepared weights of a batch serve all panels. The bound keeps them at 8 MiB however large the
+	// layer is.
 	batch := min(c.Cout, max(1, tapWeights/k), maxBatch)
 	taps := mac.NewTaps(batch, k)
 	start, posts := make([]float32, batch), make([]mac.Post, batch)
@@ -338,6 +340,7 @@ func (s *stage) reducePixels(dst Sink, workers int) {
 			start[i], posts[i] = s.newPost(first + i)
 		}
 		forEachParallel(blocks, workers, func(next func() (int, bool)) {
+			// Taken from a pool, because a goroutine starts anew for every batch of output channels.
 			r := rooms.Get().(*room)
 			defer rooms.Put(r)
 			panel, acc, half := r.panel, r.acc, r.half
@@ -362,6 +365,8 @@ func (s *stage) reduceChannels(dst Sink, workers int) {
 	pixels := s.rows * c.Wout
 	taps := mac.NewTaps(pixels, k)
 	{
+		// Weights and source change their roles: the inputs of each pixel are prepared like taps, and
+		// output channels fill the vector registers.
 		column := make([]float32, k)
 		scratch := make([]float16.Float16, 1)
 		for p := range pixels {

@@ -75,6 +75,8 @@ func (e Enables) Assign(want, groups, size, last int) Crew {
 	var best Crew
 	mixed := min(want, full+half)
 	all := want * groups
+	// Every number of slow rounds is tried. There are at most as many as groups, and the cost is no smooth
+	// function of it, because rounds of both kinds may end partly used.
 	for slow := 0; slow <= (all+mixed-1)/mixed; slow++ {
 		left, fast := max(0, all-slow*mixed), 0
 		if left > 0 && full == 0 {
@@ -89,6 +91,8 @@ func (e Enables) Assign(want, groups, size, last int) Crew {
 		if short > 0 {
 			c.Short = countShortRounds(slow, fast, mixed, full, want*(groups-1))
 		}
+		// Among equally fast crews, the one with fewer slow rounds wins: it keeps half-open engines out of
+		// the task.
 		if best.Engines == 0 || c.cost(size, last) < best.cost(size, last) {
 			best = c
 		}

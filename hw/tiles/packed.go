@@ -76,6 +76,7 @@ func (k *Kernel) unpackWeights(g *regs.Groups, p Packing, visit func(plane []byt
 		}
 		r := laneReader{layout: &k.layout, lane: lane, b: k.lanes[lane]}
 		if p == Palette {
+			// That a lane has one codebook, before all its planes, is assumed: no program shows a palette.
 			r.codebook = make([]float16.Float16, 1<<paletteBits)
 			if err := r.readHalves(r.codebook); err != nil {
 				return err
@@ -102,6 +103,8 @@ func (k *Kernel) unpackWeights(g *regs.Groups, p Packing, visit func(plane []byt
 			}
 			if group+1 < groups {
 				r.skipPadding()
+				// Packed groups are padded to 64 bytes, dense ones to k.group. The gap is filled, so that
+				// the same address arithmetic serves both.
 				dense = append(dense, make([]byte, (group+1)*k.group[lane]-len(dense))...)
 			}
 		}
@@ -159,6 +162,7 @@ func (r *laneReader) readPlane(dense []byte, p Packing, width int) ([]byte, erro
 		return nil, err
 	}
 	dense = append(dense, head...)
+	// Nothing is allocated for a plane whose bytes are not there: a short file must not cost much memory.
 	if n := r.minPlaneBytes(p, width, r.bits); n > len(r.b)-r.at {
 		return nil, &KernelError{r.lane, r.at + n, len(r.b)}
 	}
@@ -264,6 +268,8 @@ func (r *laneReader) readZeroSkipping(w []float16.Float16, width int) error {
 		for taps := range r.forEachPhase {
 			entries := w[:taps*width]
 			w = w[len(entries):]
+			// The only section with the compiler's hash is that of a 1x1 kernel, where each phase starts
+			// with the byte. For larger kernels the lane lengths alone show it.
 			if r.countMaskBytes(len(entries)) > (len(entries)+7)/8 {
 				if len(body) == 0 {
 					return short

@@ -10,6 +10,8 @@ func (c *Convolution) Zeros(src Source) uint64 {
 		channels = 1
 	}
 	pixels := max(1, c.Pixels)
+	// Weights that compute several adjacent pixels at once span a window that is wider by the strides
+	// between them. Multiplications are counted in the window of a single pixel.
 	kw, sx := c.Kw-(pixels-1)*c.Sx/pixels, c.Sx/pixels
 	var needed Window
 	taps := c.Kh * kw
@@ -18,6 +20,8 @@ func (c *Convolution) Zeros(src Source) uint64 {
 	}
 	rows := countWindowUses(c.Hin, c.Hout, c.Kh, needed.Rows, c.Sy, c.Py)
 	columns := countWindowUses(c.Win, c.Wout*pixels, kw, needed.Columns, sx, c.Px)
+	// Each source element is read once and weighted with the number of windows that use it. To visit the
+	// windows would read it once per tap.
 	taken := uint64(0)
 	row := make([]float16.Float16, c.Win)
 	for ch := range c.Cin {
@@ -28,6 +32,7 @@ func (c *Convolution) Zeros(src Source) uint64 {
 			src.Row(row, ch, y)
 			seen := uint64(0)
 			for x, v := range row {
+				// Both zeros count: the product is zero for -0 too.
 				if v&0x7fff != 0 {
 					seen += columns[x]
 				}

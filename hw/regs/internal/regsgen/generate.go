@@ -115,6 +115,7 @@ func generateGroup(b block, g Group, uses map[string]int, seen map[string]bool) 
 		if t == "Word" || shared[t] || seen[t] {
 			continue
 		}
+		// Several groups may use one type of word. The first of them declares it.
 		seen[t] = true
 		description := "the value of the register " + b.name + "." + r.Name
 		if r.WordType != "" {
