@@ -43,11 +43,14 @@ func listAccesses(dst []access, h *regs.Header, g *regs.Groups, ops *regs.Operan
 		{h.Bases.WBE(), h.Bases.WBase()},
 	} {
 		o := ops.List()[i]
+		// A tensor in L2 without a buffer occupies no memory.
 		if !n.named && !o.DRAM {
 			continue
 		}
 		low, high := o.Extent()
 		a := access{role: o.Role, bar: -1, on: o.DRAM, write: o.Role == regs.Destination, surface: o.Surface}
+		// With negative strides, a tensor begins below its base. Buffers are measured from 0 up; low is
+		// kept for the check against segments.
 		a.low = int64(o.Base) + low
 		a.off, a.bytes = uint64(max(0, a.low)), uint64(high-low)
 		if n.named {

@@ -129,6 +129,8 @@ func (p *Program) splitANECText(file []byte, h anec) (weights []byte, err error)
 		p.Text, p.textOff = file[header:header+h.task:header+h.task], header
 		sizes := []uint32{h.firstSize}
 		if h.firstSize%4 == 0 {
+			// Bytes come first: read as words, the same number would make the following descriptors a part
+			// of the first.
 			sizes = []uint32{h.firstSize / 4, h.firstSize}
 		}
 		for _, words := range sizes {
@@ -137,6 +139,7 @@ func (p *Program) splitANECText(file []byte, h anec) (weights []byte, err error)
 			}
 			p.FirstWords = int(words)
 			if err := p.checkChain(); err != nil {
+				// The first reading is the most likely one, so its error says most about a damaged file.
 				if first == nil {
 					first = err
 				}

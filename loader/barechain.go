@@ -159,6 +159,8 @@ func (o *Options) placeWindows(p *Program, buffers []*buffer) error {
 		given[w.BAR] = w
 	}
 	var constants *buffer
+	// The order is that of the compiler's containers: buffers by index, then the text, then the constants.
+	// A bare chain has no addresses, and any others would do.
 	at := uint64(ApertureBase)
 	for _, b := range buffers {
 		switch b.bar {
@@ -169,6 +171,7 @@ func (o *Options) placeWindows(p *Program, buffers []*buffer) error {
 			continue
 		}
 		w := given[b.bar]
+		// A buffer of no bytes gets one page: two segments at one address could not be told apart.
 		size, addr := max(b.bytes, w.Bytes, 1), cmp.Or(w.Addr, at)
 		if size > MaxAddressRange || !isInAperture(addr, size) {
 			return newFormatError(0, nil, "buffer %d of %#x bytes at %#x extends past the device address space or exceeds %#x bytes", b.bar, size, addr, uint64(MaxAddressRange))
@@ -195,6 +198,7 @@ func (o *Options) placeWindows(p *Program, buffers []*buffer) error {
 	at += size
 
 	w := given[regs.BARWeights]
+	// The compiler reserves constants even for a program that reads none.
 	size = unreadConstants
 	if constants != nil {
 		size = roundUpTo(constants.bytes, TileSize)

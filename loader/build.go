@@ -92,6 +92,7 @@ func (b *Builder) Layout(name string) (*Program, error) {
 			p.Segments = append(p.Segments, Segment{Name: s.Name, Section: h.Name, Addr: h.Addr, Size: h.Size, Data: h.Data, Prot: s.Prot, Unmade: l.sizes && h.Flags == SectionConst, Unread: h.isUnread(s)})
 		}
 	}
+	// Inputs come first, as in a container, whose operations name them in this order.
 	for _, d := range [...]Direction{Input, Output} {
 		for i := range q.ports {
 			if q.ports[i].Direction == d {
@@ -148,6 +149,7 @@ func (b *Builder) Container() (*Container, error) {
 			}
 		}
 	}
+	// The order of the load commands is that of the compiler's files.
 	banner := newLoadCommand(CommandBanner, commandHeader+len(b.Banner)+1)
 	copy(banner[commandHeader:], b.Banner)
 	c.Loads = append(c.Loads, &bannerLoad{banner, b.Banner})
@@ -393,6 +395,7 @@ func (q *part) newOperationCommand(p *Port, late bool) *OperationLoad {
 		at[i] = uint32(size)
 		size += len(n) + 1
 	}
+	// For an output, the compiler counts only up to its last element, without the padding of the last row.
 	extent := p.Bytes
 	if p.Direction == Output {
 		extent = elementBytes

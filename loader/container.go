@@ -413,6 +413,7 @@ func (r *reader) decodeOperation(at uint64, b []byte) (Load, error) {
 			return nil, newFormatError(at+operationShape+4*uint64(i), n, "size of axis %c is not between 1 and %#x", axes[i], maxExtent)
 		}
 		o.Shape[i] = int(n)
+		// With both limits, an extent times its stride fits in 64 bits.
 		if o.Strides[i] = le.Uint64(b[operationStrides+8*i:]); o.Strides[i]>>regs.AddressBits != 0 {
 			return nil, newFormatError(at+operationStrides+8*uint64(i), o.Strides[i], "stride of axis %c exceeds %d bits", axes[i], regs.AddressBits)
 		}

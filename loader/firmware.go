@@ -99,6 +99,7 @@ func readPackage(file []byte) (*Package, error) {
 		return nil, newFormatError(8, le.Uint32(file[8:]), "unknown package version; want %d", packageVersion)
 	case count == 0 || count > packagePrograms:
 		return nil, newFormatError(12, count, "program count is not between 1 and %#x", packagePrograms)
+	// A package fills its file: bytes after it that nothing describes are refused, not ignored.
 	case size != uint64(len(file)):
 		return nil, newFormatError(16, size, "package size does not match the file size of %#x bytes", len(file))
 	case le.Uint64(file[24:]) != 0:

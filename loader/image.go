@@ -78,6 +78,8 @@ func (m *imager) addLoadCommand(at uint64, l Load) error {
 	p := m.p
 	switch l := l.(type) {
 	case *SegmentLoad:
+		// __PAGEZERO has no sections. It stays in the map, so that an access below the first buffer is
+		// reported as one without permission.
 		if len(l.Sections) == 0 && l.MemSize > 0 {
 			p.Segments = append(p.Segments, Segment{Name: escapeUnprintable(l.Name), Addr: l.Addr, Size: l.MemSize, Data: l.Data, Prot: l.Prot})
 		}
@@ -92,6 +94,8 @@ func (m *imager) addLoadCommand(at uint64, l Load) error {
 			p.Segments = append(p.Segments, Segment{Name: escapeUnprintable(l.Name), Section: escapeUnprintable(s.Name), Addr: s.Addr, Size: s.Size, Data: s.Data, Prot: l.Prot, Unread: s.isUnread(l)})
 		}
 	case *PortLoad:
+		// Ports, programs and operations are matched by name later. The limits keep the time for that from
+		// growing with the file.
 		if len(m.ports) == maxPorts*maxProcedures {
 			return newFormatError(at, l.Name, "limit of %d ports exceeded at port", maxPorts*maxProcedures)
 		}
@@ -119,6 +123,8 @@ func (m *imager) addLoadCommand(at uint64, l Load) error {
 		for i := range l.Symbols {
 			s := &l.Symbols[i]
 			p.Symbols = append(p.Symbols, *s)
+			// The form of a symbol's name decides what it describes. Symbols of an unknown form stay in
+			// the list.
 			if t, ok := s.parseTile(); ok {
 				p.Tiles = append(p.Tiles, t)
 			} else if e, ok := s.parseElementType(); ok {

@@ -122,6 +122,8 @@ func (a *assembler) finishUnit() (*Unit, error) {
 				return nil, t.at.errorAt(t.at.tokens[0], "chain exceeds %#x bytes", uint64(1)<<31)
 			}
 			t.Offset = uint32(off)
+			// An offset that a line gives may leave a gap, but a short text must not become gigabytes of
+			// zeros.
 		} else if off := uint64(t.Offset); off > end+maxLineBytes {
 			return nil, t.at.errorAt(t.at.tokens[1], "offset %#x is more than %#x bytes after the previous descriptor", off, maxLineBytes)
 		}
@@ -147,6 +149,8 @@ func (a *assembler) finishUnit() (*Unit, error) {
 	if err := a.checkBindings(); err != nil {
 		return nil, err
 	}
+	// A header holds the offset and the size of the next descriptor, which are known only now that all
+	// descriptors have a place.
 	for i, t := range a.tasks {
 		if i+1 < len(a.tasks) {
 			if !t.next {
@@ -207,6 +211,8 @@ func (a *assembler) encodeProgram(end uint64) (*Unit, error) {
 		return nil, a.raw[0].at.errorAt(a.raw[0].at.tokens[0], ".at cannot be combined with .port")
 	}
 	u.Text = make([]byte, end)
+	// In a container, .at lines name offsets of the file, because they also hold its load commands. They
+	// are stored there, and the text is then read back.
 	file, textOff := u.Text, uint64(0)
 	if a.container {
 		file, textOff = u.file, u.textOff
@@ -223,6 +229,8 @@ func (a *assembler) encodeProgram(end uint64) (*Unit, error) {
 	if a.container {
 		copy(u.Text, file[textOff:])
 	}
+	// Descriptors are aligned, so two of them overlap only if they share a unit of the alignment.
+	// Comparing all pairs would cost the square of their number.
 	owner := make(map[uint32]*task)
 	for _, t := range a.tasks {
 		for unit := t.Offset / regs.Alignment; unit <= (t.Offset+4*uint32(t.Words)-1)/regs.Alignment; unit++ {

@@ -25,6 +25,7 @@ func ParseAssignment(text string) (r regs.Register, mask, value uint32, err erro
 		return r, 0, 0, addPosition("assignment", 1, l.errorAt(whole, "%v", e))
 	}
 	register, field := name, ""
+	// The name of a register itself has a dot, so only a dot after that one separates a field.
 	if _, ok := a.registers[toLowerASCII(name)]; !ok {
 		if i := strings.LastIndexByte(name, '.'); i >= 0 && strings.Contains(name[:i], ".") {
 			register, field = name[:i], name[i+1:]
@@ -41,6 +42,8 @@ func ParseAssignment(text string) (r regs.Register, mask, value uint32, err erro
 	value1 := token{text1, len(name) + 2}
 	if field == "" {
 		mask = ^uint32(0)
+		// The value of a register with one field is that of the field, as in descriptor text. The other
+		// bits of the word stay.
 		if r.Sole() {
 			mask = r.Fields[0].With(0, 1<<r.Fields[0].Width-1)
 		}

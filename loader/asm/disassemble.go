@@ -169,10 +169,14 @@ func (d *disassembler) writeHeaderWord(r *regs.Register, w uint32, following *re
 			return
 		}
 		if w == 0 {
+			// The assembler would fill in the offset of the following descriptor, so a zero in its place
+			// has to be written.
 			text = "word=0"
 		}
 	case "Timing":
 		f, _ := r.Field("NextSize")
+		// The fields of this word are separate: the size is left out if the assembler computes the same,
+		// and the rest is written all the same.
 		if f.Of(w) == size {
 			w = f.With(w, 0)
 		} else if f.Of(w) == 0 {

@@ -24,6 +24,8 @@ func (a *assembler) assembleRegister(l line) error {
 	}
 	step := int64(0)
 	values := l.tokens[1:]
+	// Weights of 16 engines are mostly at equal distances in memory: a step states 16 addresses in one
+	// line.
 	if n := len(values); n > 2 && values[n-2].text == "step" {
 		if step, err = regs.ParseNumber(values[n-1].text); err != nil {
 			return l.errorAt(values[n-1], "%v", err)
@@ -68,6 +70,8 @@ func (a *assembler) setExtraWord(t *task, l line) error {
 // Block.Name[0-15], or a byte address.
 func (a *assembler) findRegisters(l line, t token) ([]regs.Register, error) {
 	name := toLowerASCII(t.text)
+	// The disassembler writes a register that has no name as its address. Addresses are keys in one
+	// spelling, without leading zeros.
 	if n, err := strconv.ParseUint(name, 0, 32); err == nil {
 		name = formatHex(n)
 		if n == 0 {
@@ -79,6 +83,7 @@ func (a *assembler) findRegisters(l line, t token) ([]regs.Register, error) {
 	}
 	if open := strings.IndexByte(name, '['); open >= 0 && strings.HasSuffix(name, "]") {
 		first, last, ok := strings.Cut(name[open+1:len(name)-1], "-")
+		// No array has 256 registers, and the limit keeps the loop below short.
 		lo, err := strconv.ParseUint(first, 10, 8)
 		hi, err2 := strconv.ParseUint(last, 10, 8)
 		if ok && err == nil && err2 == nil && lo <= hi {
@@ -96,6 +101,8 @@ func (a *assembler) findRegisters(l line, t token) ([]regs.Register, error) {
 			}
 		}
 	}
+	// Later chips have units that the M1 lacks. To say so helps more than the nearest name of another unit
+	// would.
 	if e := regs.Absent(t.text); e != nil {
 		return nil, l.errorAt(t, "unknown register %q: %v", t.text, e)
 	}

@@ -133,6 +133,7 @@ func (f Ports) describeWeights(h *regs.Header, g *regs.Groups) string {
 		if lanes == 0 {
 			least, first = n, at
 		}
+		// All engines read the same bytes if the task has an activation table and no weights.
 		shared = shared && at == first
 		lanes++
 		total += n

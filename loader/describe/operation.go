@@ -98,6 +98,8 @@ func describePlanarOperation(g *regs.Groups, o *regs.Operands) []string {
 	what = appendConstantNames(what, g)
 	switch {
 	case form.Reduces():
+		// A planar reduction never sums over channels, so the phrase says "each channel": "the source"
+		// would leave it open.
 		over := "the " + what
 		switch what {
 		case "source":

@@ -28,6 +28,7 @@ func New(build []Entry, parts ...Part) (*Program, error) {
 		return uint32(len(p.Symbols) - 1)
 	}
 	add := func(kind enums.OpType, in, out []uint32, operands []Tensor, cast *Cast, inference *Inference) {
+		// Each operation has two sections, so half of their number counts the operations.
 		name := fmt.Sprintf("Op%d_%v", len(p.Sections)/2, kind)
 		o := &Operation{Name: name, Type: kind, Inputs: in, Outputs: out, Frame: name + "__arg_frame", Attrs: name + "__op_attrs"}
 		symbol(name)
@@ -37,6 +38,8 @@ func New(build []Entry, parts ...Part) (*Program, error) {
 	}
 	half := &Cast{From: enums.TensorFloat16, To: enums.TensorFloat16, Pack: 1}
 	first, last := parts[0].Program, parts[len(parts)-1].Program
+	// The tensors on both sides of a cast have one name in the program. The prefix keeps their symbols
+	// apart.
 	host, hostTensors := describeTensors(first, loader.Input, symbol, "host ")
 	engine, engineTensors := describeTensors(first, loader.Input, symbol, "")
 	add(enums.OpTypeCast, host, engine, append(hostTensors, engineTensors...), half, nil)

@@ -101,6 +101,8 @@ func Read(file []byte) (*Program, error) {
 		return nil, err
 	}
 	p := new(Program)
+	// Strings are followed by hand, because the accessors of the FlatBuffers package panic if an offset is
+	// invalid.
 	at, n, err := t.locateVector(0, 4, "symbol names")
 	if err != nil {
 		return nil, err
@@ -203,6 +205,8 @@ func (s *Section) readFrame(data []byte, base int) error {
 	if err != nil {
 		return err
 	}
+	// The documents list the type as a byte in one place and as an int in another. A larger number would
+	// become another operation in the 8 bits of enums.OpType.
 	if kind > 255 {
 		return o.newFormatError(int(o.Pos), "invalid operation type %d; want at most 255", kind)
 	}
@@ -266,6 +270,7 @@ func readTensor(t table) (x Tensor, err error) {
 // stores data in s.Data.
 func (s *Section) readAttributes(data []byte, base int, p *Program) error {
 	var op *Operation
+	// Attributes do not say which operation they belong to. The frame of the operation precedes them.
 	if n := len(p.Sections); n > 0 {
 		op = p.Sections[n-1].Operation
 	}

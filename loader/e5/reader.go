@@ -89,11 +89,13 @@ func (b *buffer) readTable(at int, name string) (t table, err error) {
 	if err := b.checkRange(at, inline, name); err != nil {
 		return t, err
 	}
+	// A field that nobody reads is checked too, so that a damaged table is refused as a whole.
 	for f := 4; f < size; f += 2 {
 		if o := int(binary.LittleEndian.Uint16(b.b[vtable+f:])); o != 0 && (o < 4 || o > inline) {
 			return t, b.newFormatError(vtable+f, "field offset %d of %s is out of range; want 4 to %d", o, name, inline)
 		}
 	}
+	// Tables may share bytes, so a small file can describe a very large tree.
 	if err := b.limitSharedBytes(at, inline); err != nil {
 		return t, err
 	}

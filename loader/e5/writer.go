@@ -74,6 +74,7 @@ func (s *Section) writeTable(b *flatbuffers.Builder) flatbuffers.UOffsetT {
 		data = s.Inference.encodeAttributes()
 	}
 	var dataAt flatbuffers.UOffsetT
+	// FlatBuffers are built from the leaves: nothing else may be written while a table is open.
 	if data != nil {
 		dataAt = b.CreateByteVector(data)
 	}

@@ -36,6 +36,8 @@ func parseTable(text string) ([]Enum, error) {
 		}
 		columns := strings.Split(line, "\t")
 		for i, c := range columns {
+			// An empty column is written as "-": an editor that strips spaces would otherwise change the
+			// number of columns unnoticed.
 			if c == "" {
 				return nil, fmt.Errorf("line %d: column %d is empty", n, i+1)
 			}
@@ -64,6 +66,7 @@ func parseTable(text string) ([]Enum, error) {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
 		e := &enums[len(enums)-1]
+		// Lookup ignores case, so two names that differ in case alone could not both be found.
 		if slices.ContainsFunc(e.Values, func(o Value) bool { return strings.EqualFold(o.Name, columns[1]) }) {
 			return nil, fmt.Errorf("line %d: duplicate value %q of %s", n, columns[1], e.Name)
 		}

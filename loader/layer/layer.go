@@ -192,6 +192,8 @@ func (l *Layer) Out() Shape {
 		if l.Op == Convolution {
 			s.C = l.Cout
 		}
+		// The division rounds down: rows that do not fill a last window are dropped, as in frameworks
+		// unless they ask for ceil mode.
 		s.H = (s.H+w.Py+w.Qy-w.Kh)/w.Sy + 1
 		s.W = (s.W+w.Px+w.Qx-w.Kw)/w.Sx + 1
 	case MatMul, Linear:
@@ -207,6 +209,7 @@ func (l *Layer) Out() Shape {
 			s.W = 1
 		}
 	case Transpose:
+		// Only this order moves the batch, so it is no permutation of the three other axes.
 		if l.Order == SwapBatch {
 			s.N, s.C = s.C, s.N
 			break

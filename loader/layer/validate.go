@@ -34,6 +34,7 @@ func (l *Layer) Validate() error {
 			err = l.Errorf("invalid axis order %v; want each of C, H and W once", o)
 		}
 	case Clip:
+		// Negated, so that a bound that is NaN is refused too.
 		if !(l.Low <= l.High) {
 			err = l.Errorf("lower bound %v must be at most the upper bound, %v", l.Low, l.High)
 		}
@@ -59,11 +60,13 @@ func (l *Layer) Validate() error {
 	if l.Factor != 0 && !l.Factor.IsNormal() {
 		return l.Errorf("factor %v is not a normal fp16 value", l.Factor.Float32())
 	}
+	// Only now, because Out divides by the strides, which are checked above.
 	for _, s := range [...]Shape{l.In, l.Out()} {
 		if err := s.ValidateSize(); err != nil {
 			return err
 		}
 	}
+	// Several tasks can share the rows of such a layer, so its extents may exceed those of a task.
 	if l.canDivideRows() {
 		return nil
 	}
@@ -147,6 +150,7 @@ func (s Shape) ValidateSize() error {
 
 func (l *Layer) validateWindow() error {
 	w := &l.Window
+	// The fields of registers come first. They bound the sums and products of the cases below.
 	if err := cmp.Or(
 		CheckLimit("kernel height", w.Kh, MaxKernel, "use at most %d rows of taps"),
 		CheckLimit("kernel width", w.Kw, MaxKernel, "use at most %d columns of taps"),
@@ -173,6 +177,7 @@ func (l *Layer) validateWindow() error {
 		return l.Errorf("found %d groups; want 0 or more", l.Groups)
 	case l.Op != Pool && (l.In.C%groups != 0 || l.Cout%groups != 0):
 		return l.Errorf("%d groups do not divide the %d input and %d output channels", groups, l.In.C, l.Cout)
+	// A transposed convolution crops with its padding, so the window need not fit into the input.
 	case l.Op == Deconvolution:
 		if max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw {
 			return l.Errorf("padding of %d rows and %d columns is too large for the %dx%d window; want less than the window", max(w.Py, w.Qy), max(w.Px, w.Qx), w.Kh, w.Kw)
@@ -185,6 +190,8 @@ func (l *Layer) validateWindow() error {
 		return l.Errorf("window of %dx%d taps is larger than the padded input of %dx%d", w.Kh, w.Kw, l.In.H+w.Py+w.Qy, l.In.W+w.Px+w.Qx)
 	case l.Op == Pool && (max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw):
 		return l.Errorf("padding of %d rows and %d columns is too large for the %dx%d window; want less than the window", max(w.Py, w.Qy), max(w.Px, w.Qx), w.Kh, w.Kw)
+	// Padding as large as the window is lowered as additional taps of zero weight, and the window with
+	// these taps must be legal.
 	case l.Op == Convolution && max(w.Kh, w.Kw, w.Py+1, w.Px+1, w.Qy+1, w.Qx+1) > MaxKernel:
 		return CheckLimit("window extent needed for the padding", max(w.Py, w.Px, w.Qy, w.Qx)+1, MaxKernel, "pad by less than %d")
 	}
@@ -252,6 +259,8 @@ func (w *Weights) Validate(l *Layer) error {
 	filter, bias, second := 0, 0, 0
 	switch l.Op {
 	case Convolution, Deconvolution:
+		// Each output channel has weights for the input channels of its group alone. The zeros between
+		// dilated taps are not stored.
 		filter, bias = l.Cout*(l.In.C/max(1, l.Groups))*l.Taps(), l.Cout
 	case MatMul, Linear:
 		filter, bias = l.In.W*l.Columns, l.Columns
@@ -268,6 +277,7 @@ func (w *Weights) Validate(l *Layer) error {
 			bias = l.In.C
 		}
 	}
+	// A source makes its values while they are packed, so only its length is known here.
 	given := w.FilterLen()
 	if given == 0 && w.Source != nil {
 		given = w.Source.Len()

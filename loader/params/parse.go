@@ -137,6 +137,7 @@ func (r *reader) readField(kind loader.RelocKind, words []string) error {
 	}
 	x := loader.Relocation{Kind: kind, Task: task}
 	name, field := words[1], ""
+	// Fields have no dots in their names, registers have one before them.
 	if i := strings.LastIndexByte(name, '.'); i > 0 {
 		name, field = name[:i], name[i+1:]
 	}
@@ -158,6 +159,8 @@ func (r *reader) readField(kind loader.RelocKind, words []string) error {
 		return &TextError{r.line, fmt.Sprintf("%s.%s has no field %q; want one of %s", reg.Block, reg.Name, field, strings.Join(known, ", ")), field, known}
 	}
 	x.Register, x.Bit, x.Width = reg.Addr(), f.Low, f.Width
+	// Fields that count units of several bytes drop the low bits of the value. Registers have 32 bits, so
+	// no shift is larger than 31.
 	if len(words) == 4 {
 		shift, ok := strings.CutPrefix(words[3], ">>")
 		n, err := strconv.Atoi(shift)
@@ -220,6 +223,7 @@ func (r *reader) parseLinearTerm(word string) (p *Parameter, scale, plus int64, 
 			return bad()
 		}
 	}
+	// Scale 0 means 1, so k and 1*k are the same relocation and are written back alike.
 	if scale == 1 {
 		scale = 0
 	}
@@ -230,6 +234,8 @@ func (r *reader) parseLinearTerm(word string) (p *Parameter, scale, plus int64, 
 		}
 		known = append(known, r.set.Parameters[i].Name)
 	}
+	// Only now: a name that is declared is valid, and "undeclared" would be the wrong complaint about a
+	// number.
 	if !isParameterName(name) {
 		return bad()
 	}

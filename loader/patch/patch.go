@@ -181,6 +181,8 @@ func (p *Program) findLayout(name string) (int, *coeff.Layout, error) {
 		if err != nil {
 			return 0, nil, err
 		}
+		// A descriptor writes only the registers that differ from those before it, so all earlier ones are
+		// applied.
 		if err := d.Apply(&file); err != nil {
 			return 0, nil, err
 		}
@@ -189,6 +191,8 @@ func (p *Program) findLayout(name string) (int, *coeff.Layout, error) {
 		if only >= 0 && d.Index != only || only < 0 && !p.loadsWeightsFrom(&g, addr) {
 			continue
 		}
+		// The first task that loads the weights decides: others that share them are assumed to read them
+		// in the same layout.
 		l, err := coeff.ReadLayout(&d.Header, &g)
 		if err != nil {
 			return 0, nil, &Error{What: name, Why: "unsupported weight layout", Err: err}
