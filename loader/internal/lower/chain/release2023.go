@@ -22,6 +22,8 @@ func Finish2023(tasks []*task.Task, passed bool, target execycles.Target) []*reg
 		clear(k.CoeffTail[8:12])
 		if t.Planar() {
 			*k = regs.KernelDMASrc{}
+			// A planar task has all weight registers cleared except for the two bits that say which of its
+			// neighbours are planar.
 			sides := t.g.NE.KernelCfg
 			t.g.NE.MACCfg = regs.MACCfg{}
 			t.g.NE.KernelCfg = regs.KernelCfg{}.WithPreviousPlanar(sides.PreviousPlanar()).WithNextPlanar(sides.NextPlanar())
@@ -36,6 +38,8 @@ func Finish2023(tasks []*task.Task, passed bool, target execycles.Target) []*reg
 	} else {
 		out = p.linkDescriptors(p.findRuns(), nil)
 	}
+	// Finish leaves out weight registers that do not change. This compiler writes the whole group, first,
+	// in every descriptor.
 	for i, d := range out {
 		k := p.steps[i].g.KernelDMASrc.Words()
 		first := d.Records[0].Addr
@@ -48,6 +52,7 @@ func Finish2023(tasks []*task.Task, passed bool, target execycles.Target) []*reg
 			d.Words += 1 + len(r.Values)
 		}
 	}
+	// The sizes of the descriptors have changed, and with them the offsets that link the chain.
 	out = loader.Sequence(out...)
 	for i, d := range out {
 		d.Header.Control = d.Header.Control.WithDisallowAbort(false)
@@ -80,6 +85,7 @@ func (p *program) findRuns2023() []bool {
 // engine's last task if their tiles overlap, and for the owners of the tiles that it reads.
 func (p *program) setWaitBits2023(i int, starts bool) {
 	t, l := p.tasks[i], &p.steps[i].g.L2
+	// The two tasks of a ring run at the same time: the reader must not wait for the end of the writer.
 	if l.SourceCfg.Type() == task.TypeRing {
 		return
 	}
@@ -102,6 +108,8 @@ func (p *program) setWaitBits2023(i int, starts bool) {
 			continue
 		}
 		if at.Owner != t && at.Owner != nil {
+			// Tasks of one engine run in order, so only the task right before can still be writing when
+			// this one starts.
 			ownResult = ownResult || at.Owner == own && at.Result && p.index[at.Owner] == i-1
 			otherResult = otherResult || at.Owner == other && at.Result
 		}

@@ -44,10 +44,13 @@ func ChannelTable(l *layer.Layer, w *layer.Weights) ([]byte, error) {
 		case layer.Add:
 			bias = v
 		case layer.Sub:
+			// The planar engine adds before it multiplies and has no difference of a constant: x - v is x
+			// + (-v), exact in fp16.
 			bias = v ^ signBit
 		case layer.Mul:
 			scale = v
 			if l.Bias {
+				// The layer adds after its factor, the engine before: the addend is divided by the factor.
 				b, ok := AddendBeforeFactor(layer.ValueAt(w.Bias, c), float16.Frombits(v))
 				if !ok {
 					return nil, l.Unsupportedf("cannot divide the addend of channel %d by its factor in fp16; use a separate addition after the multiplication", c)

@@ -81,6 +81,8 @@ func (k *Kernel) isSmallerThan(other *Kernel) bool {
 func (f *ChannelWeights) packPlanesWithCoding(planes []plane, c Coding) *Kernel {
 	var perLane [lanes.Count][]byte
 	var books *[lanes.Count]codebook
+	// Each lane has a palette of its own, before its planes (assumed, as in package tiles: no program has
+	// one).
 	if c == Palette4 || c == Palette8 {
 		if books = f.collectCodebooks(planes, c.codebookSize()); books == nil {
 			return nil
@@ -92,6 +94,8 @@ func (f *ChannelWeights) packPlanesWithCoding(planes []plane, c Coding) *Kernel 
 	group := 0
 	var w []float16.Float16
 	for _, p := range planes {
+		// Every lane is padded at a new group, also a lane without planes in it, so that the group starts
+		// at the same offset in each.
 		if p.group != group {
 			group = p.group
 			for i := range perLane {
@@ -108,6 +112,7 @@ func (f *ChannelWeights) packPlanesWithCoding(planes []plane, c Coding) *Kernel 
 				b = appendFP16(b, s)
 			}
 		}
+		// Biases stay fp16 in every encoding, before the plane, as in dense weights (assumed).
 		for n := range p.width {
 			if f.Bias != nil {
 				b = appendFP16(b, f.Bias(p.group, p.first+n))

@@ -149,6 +149,8 @@ func (f *ChannelWeights) packIntoLanes(planes []plane) *Kernel {
 	rows := f.Taps + BiasRows(f.Bias != nil)
 	var size [lanes.Count]int
 	group := 0
+	// Sizes come first, so that all lanes are parts of one allocation, or are known without any bytes if
+	// only sizes are wanted.
 	offsets := make([]int, len(planes))
 	for i, p := range planes {
 		if p.group != group {
@@ -168,6 +170,8 @@ func (f *ChannelWeights) packIntoLanes(planes []plane) *Kernel {
 			total += n
 		}
 	}
+	// Weights that are fp16 in the file stay fp16: the compiler is assumed to compress only weights that
+	// the file has compressed.
 	if f.form != layer.FormFP16 {
 		if c := f.packSmallestEncoding(planes, k); c != nil {
 			return c
@@ -181,6 +185,8 @@ func (f *ChannelWeights) packIntoLanes(planes []plane) *Kernel {
 	}
 	k.Data = f.reserve(total + len(k.Lanes)*f.headroom)[:total]
 	at := func(i int) []byte { return k.Data[k.Lanes[planes[i].lane].Base+offsets[i]:] }
+	// A source that delivers one tap of all channels at a time, such as a matmul stored by row, is walked
+	// in its own order. Channel by channel, every weight would be a cache miss.
 	if f.readTap != nil {
 		f.writePlanesByTap(planes, at)
 		return k

@@ -93,6 +93,8 @@ func (f *ChannelWeights) appendSparsePlane(dst, body []byte, first, g, taps int,
 	}
 	for c := range f.Taps / taps {
 		at := c * taps
+		// Taps are stored by stride phase. That agrees with the lane lengths of a 3x3 program; the order
+		// within a phase is inferred (see hw/tiles).
 		for _, phase := range phases {
 			entries := len(phase) * g
 			if maskBytes(entries, taps) > (entries+7)/8 {
@@ -114,6 +116,8 @@ func (f *ChannelWeights) appendSparsePlane(dst, body []byte, first, g, taps int,
 	}
 	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(body)))
 	dst = append(dst, body...)
+	// The zeros at the end are as in the 1x1 program whose section has the compiler's hash; their reason
+	// is not known.
 	return append(dst, make([]byte, max(0, g/2-2))...), body
 }
 

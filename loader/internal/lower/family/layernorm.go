@@ -22,6 +22,8 @@ import (
 func lowerLayerNorm(o *Output, j job) error {
 	l := j.layer
 	switch l.Axes {
+	// The planar engine reduces rows and columns of a channel. No program shows these three sets of axes;
+	// the transposes make one that programs show of them.
 	case layer.AxisH:
 		return normalizeWithTransposes(o, j, [3]layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH}, layer.AxisW)
 	case layer.AxisC | layer.AxisH:
@@ -39,6 +41,8 @@ func lowerLayerNorm(o *Output, j job) error {
 		each = normalizeAllValues
 	case layer.AxisW:
 		switch {
+		// Rows of one channel become channels by their strides, without a copy, up to the number of
+		// channels that one task reduces.
 		case l.In.C == 1 && l.In.H > maxStatistics:
 			each = normalizeRowParts
 		case l.In.C == 1 || l.In.H == 1:
@@ -156,8 +160,12 @@ func normalizeWithinChannels(o *Output, l *layer.Layer, in, out place.View) erro
 	s := in.S
 	many := s.Channels > 1
 	stats := statisticsLayout(s.Channels)
+	// The statistics of all channels, a mean and a deviation each, lie below the tensor and stay until the
+	// last task.
 	base := 2 * stats.Row
 	m := newMeanTask(l, s, false, true)
+	// With several channels, the compiler keeps the means of a layer norm over H and W as columns of one
+	// row.
 	m.Transposed = many
 	mean := m.Task()
 	at := mean.KeptTile().Rebase(base)
@@ -231,6 +239,8 @@ func normalizeAllValues(o *Output, l *layer.Layer, in, out place.View) error {
 	deviations := deviation.KeepResult(stats.Rebase(stats.Row))
 	o.addTask(deviation)
 
+	// The tile in L2 has channels as rows, so the last task, which works in the tensor's own shape, cannot
+	// read it.
 	normal.LoadSource1(in.M, again, false)
 	normal.ReadSecondTile(deviations, stats)
 	normal.WriteResult(out.M, end)
@@ -259,7 +269,10 @@ func normalizeRowParts(o *Output, l *layer.Layer, in, out place.View) error {
 		return err
 	}
 	means := make([]*task.Tile, len(parts))
+	// Parts write their statistics into one row in L2, so that the last task reads all of them as one
+	// operand.
 	offset := func(i int) int { return i * maxStatistics * place.UnitBytes }
+	// The compiler begins with the remainder: 183 of 375 rows, then 192.
 	for i := len(parts) - 1; i >= 0; i-- {
 		t := newMeanTask(l, parts[i].S, i < len(parts)-1, true).Task()
 		at := t.PlanarTile().Rebase(base)
@@ -292,6 +305,8 @@ func normalizePixel(o *Output, l *layer.Layer, in, out place.View) error {
 	row := regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: s.Channels}
 	stats := statisticsLayout(1)
 	at := place.Packed(row).Rebase(2 * stats.Row)
+	// The normalized values replace the source, so nothing but the first and the last task needs memory
+	// above it.
 	end := at.Base + at.Row
 	turn := task.Planar{Form: regs.FormConstant, In: s, Transposed: true, Next: true}.Task()
 	from := turn.PlanarTile().Rebase(end)

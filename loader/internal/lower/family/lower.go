@@ -86,11 +86,14 @@ func lowerLayer(o *Output, j job) error {
 
 // lowerWhole appends the tasks of a job's layer by calling the function for its operation.
 func lowerWhole(o *Output, j job) error {
+	// A matmul by constant weights reads its rows by several transposes, so only the number of channels of
+	// a task limits its width.
 	if !j.layer.HasConstantProduct() || j.layer.In.W > layer.MaxChannels {
 		if err := j.layer.ValidateExtents(); err != nil {
 			return err
 		}
 	}
+	// Before the switch: this lowers the layer again, without its activation.
 	if j.layer.NeedsActivationTask() {
 		return lowerWithActivation(o, j)
 	}

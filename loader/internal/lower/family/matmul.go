@@ -185,6 +185,8 @@ func multiplyRows(o *Output, j job, packed kernels, m, k, n int, src, dst place.
 	o.Scratch = max(o.Scratch, o.held+staged.Depth)
 
 	var kept *task.Tile
+	// A transpose makes channels of the k columns, but a task reads at most MaxExtent of these. All parts
+	// fill one tile.
 	for first := 0; first < k; first += layer.MaxExtent {
 		part, to, described := before, after, staged
 		part.Width = min(layer.MaxExtent, k-first)
@@ -203,6 +205,8 @@ func multiplyRows(o *Output, j job, packed kernels, m, k, n int, src, dst place.
 	}
 	for i, s := range shares {
 		t := newMatMulTask(j, m, k, s)
+		// Only the task right after the transpose describes its source in memory, as the transpose does
+		// with its result.
 		if i == 0 {
 			t.ReadDescribedTile(kept, after, staged)
 		} else {

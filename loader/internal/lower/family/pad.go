@@ -56,6 +56,8 @@ func padRows(o *Output, l *layer.Layer, s layer.Shape, before, after int, x, y p
 		one := layer.Shape{N: 1, C: 1, H: 1, W: 1}
 		value := place.Surface(regs.BARWeights, one)
 		o.Constants.Pad(64)
+		// One constant is repeated over all new rows by the strides of a tile layer: no rows of constants
+		// are stored.
 		value.Base = o.Constants.Bytes
 		coeff.PutHalf(o.Constants.AddZeros(value.Depth), task.Half(l.Value))
 		for _, f := range [...]struct{ rows, to int }{{before, 0}, {after, before + s.H}} {
@@ -68,6 +70,8 @@ func padRows(o *Output, l *layer.Layer, s layer.Shape, before, after int, x, y p
 		}
 		return lowerSublayers(o, l, list...)
 	}
+	// Each new row is a copy of its own. A reflection has no single stride, because its rows run
+	// backwards; repeated edge rows share the loop.
 	for i := 1; i <= before; i++ {
 		from := 0
 		if l.Fill == layer.FillReflect {

@@ -30,6 +30,8 @@ func lowerReduction(o *Output, j job) error {
 	if l.Op == layer.ReduceMin {
 		return lowerMinimum(o, j)
 	}
+	// The planar engine reduces rows and columns of a channel. Strides can make rows of channels, but
+	// columns are always adjacent elements, so C and H need two reductions.
 	if l.Axes == layer.AxisC|layer.AxisH {
 		return lowerTwoReductions(o, j, layer.AxisC)
 	}
@@ -46,6 +48,8 @@ func lowerReduction(o *Output, j job) error {
 			depth := in.S.Height
 			in.M.Row, in.M.Plane, in.M.Depth, in.M.Group = in.M.Plane, in.M.Depth, in.M.Row, in.M.Depth
 			in.S.Height, in.S.Channels = in.S.Channels, 1
+			// Channels become rows and rows depth, so one task reads the tensor where it is, without a
+			// copy.
 			return reduceChannels(o, l, in, out, depth)
 		})
 	case layer.AxisC | layer.AxisW:
@@ -67,6 +71,8 @@ func lowerReduction(o *Output, j job) error {
 		})
 	case layer.AxisC:
 		switch {
+		// Only the maximum over channels is an operation of the MAC engines in known programs. They
+		// transpose a sum for the planar engine.
 		case l.Op == layer.ReduceMax:
 			return computeChannelMaxima(o, l, in, out)
 		case l.In.H == 1 && l.In.W == 1:

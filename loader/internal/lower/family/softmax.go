@@ -52,9 +52,13 @@ func lowerSoftmax(o *Output, j job) error {
 		if l.In.H > 1 {
 			each = func(in, out place.View) error { return lowerSoftmaxRows(o, j, in, out) }
 		}
+		// Only over W does a known program show how tasks pass on a tensor that does not fit in L2. Over
+		// other axes it is divided into parts that fit.
 		if streamsBetweenTasks(l) {
 			return lowerStreamedSoftmax(o, j, in, out)
 		}
+		// The ring is tried only if one batch of rows does not fit: a tensor that fits stays in L2 between
+		// its tasks.
 		if s := in.S; s.Groups == 1 && s.Height > 1 && place.Packed(s).Row*s.Height > l.LargestTile() && tryLowerSoftmaxRing(o, j, in, out) {
 			return nil
 		}

@@ -22,12 +22,15 @@ func tryLowerSoftmaxRing(o *Output, j job, in, out place.View) bool {
 	stats := place.Layout{Channel: place.UnitBytes, Row: s.Height * each, Depth: each, Group: each}
 	flat := place.Layout{Channel: place.UnitBytes, Row: each, Depth: each}
 	ring := place.PackedColumns(s, task.RingColumns).Skew(place.PlanarFetch, place.RingFetch).Rebase(stats.Row)
+	// The ring and the tiles of the DMA have all rows of the tensor but few columns: tasks advance by
+	// patches of 16 columns.
 	source := place.PackedColumns(s, task.RingSource).Skew(place.PlanarFetch).Rebase(ring.Base + ring.Row*s.Height)
 	stream := source.Base + source.Row*s.Height
 	if s.Height > layer.MaxGroups || stream > j.layer.LargestTile() {
 		return false
 	}
 	side := task.MaxInterleave
+	// Interleaved channels must divide the channels, or the last row of the buffer would have gaps.
 	for s.Channels%side != 0 {
 		side /= 2
 	}
@@ -43,6 +46,7 @@ func tryLowerSoftmaxRing(o *Output, j job, in, out place.View) bool {
 		t := r.Task()
 		t.Continues = continues
 		t.LoadSource1(rows.M, t.PackedPlanarTile().Rebase(stats.Row), false)
+		// The first reduction reads the input and the second the powers, which are interleaved.
 		t.SetInterleave(side)
 		reduced := t.KeepResultGroups(stats)
 		o.addTask(t)

@@ -27,6 +27,7 @@ func lowerStreamedSoftmax(o *Output, j job, in, out place.View) error {
 	s := in.S
 	each := s.Channels * place.UnitBytes
 	stats := place.Layout{Channel: place.UnitBytes, Row: s.Height * each, Depth: each, Group: s.Height * each}.Skew(place.PlanarFetch)
+	// The skew applies to the whole column of values, but each row is a group of its own.
 	stats.Group = each
 	flat := place.Layout{Channel: place.UnitBytes, Row: each, Depth: each}
 	if s.Channels == 1 {
@@ -36,6 +37,8 @@ func lowerStreamedSoftmax(o *Output, j job, in, out place.View) error {
 		layer.CheckLimit("size in bytes of the values for all rows in L2", stats.Row, j.layer.LargestTile(), "split the tensor until they have at most %d bytes")); err != nil {
 		return err
 	}
+	// The powers come before the differences in the scratch buffer, although they are written later, as in
+	// the one program.
 	powers := place.NewView(o.allocateTensor(j.layer.In), j.layer.In)
 
 	reduce := func(from place.View, r task.Planar) *task.Tile {

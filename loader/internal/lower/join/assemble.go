@@ -114,6 +114,7 @@ func (j *joiner) placeSteps() (tasks []*task.Task, runs []Run, into []int) {
 	var kept map[access]*resident
 	var shift []int
 	var filled []int
+	// L2 is decided before memory: a tensor that stays in L2 between steps needs no scratch memory.
 	if !j.net.InMemory {
 		kept, shift = j.placeResidents()
 		filled = j.measureOccupancy(kept)
@@ -223,6 +224,8 @@ func (j *joiner) placeTensorsInScratch(resident []bool) (own []int) {
 	}
 	for i := range j.steps {
 		s := &j.steps[i]
+		// A step's own scratch memory and the tensors share the buffer. Both are extents with a lifetime,
+		// so they reuse each other's bytes.
 		add(&steps[i], s.part.output.Scratch, i, i)
 		for _, at := range append([]int{s.output}, s.more...) {
 			if out := &j.tensors[at]; !out.port && !resident[at] {

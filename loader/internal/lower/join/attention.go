@@ -63,6 +63,8 @@ func (f *attentionFinder) findAttention(i int) (m mergedAttention, ok bool) {
 	if !ok {
 		return m, false
 	}
+	// The softmax may be on either side of the last matmul, because a network may compute the transposed
+	// product.
 	for side := range values.inputs {
 		s, ok := f.onlyMaker(values.inputs[side], layer.Softmax)
 		if !ok {
@@ -86,6 +88,8 @@ func (f *attentionFinder) findAttention(i int) (m mergedAttention, ok bool) {
 			continue
 		}
 		inputs := append(scores.inputs[:], values.inputs[1-side])
+		// A softmax over H normalizes columns, so the scores are those of the transposed product, with the
+		// keys on the left.
 		if a.KeysLeft {
 			inputs[0], inputs[1] = inputs[1], inputs[0]
 		}

@@ -57,10 +57,14 @@ func newChainFinder(n *Network, nodes []node) *chainFinder {
 		}
 		f.shapes[nodes[i].Output] = nodes[i].Part.Shape
 	}
+	// An output of the network counts as a reader after the last node, so no chain may keep its tensor to
+	// itself.
 	for _, out := range n.Outputs {
 		f.readers[out]++
 		f.last[out] = len(nodes)
 	}
+	// Backwards, so that the search for chains skips runs of other layers in one step instead of trying
+	// each node.
 	for i, next := len(nodes)-1, len(nodes); i >= 0; i-- {
 		if startsChain(&nodes[i].Part.Layer) {
 			next = i
@@ -365,6 +369,7 @@ func setMatMulFields(g *rows.Group, transposes map[string]transposition) bool {
 		g.Kind = rows.PairProduct
 		g.Heads, g.Rows = l.In.C, l.In.H
 		g.Transposed = l.TransposeY
+		// The task reads either side of a transpose, so the transpose costs no task of its own.
 		if t, ok := transposes[g.Inputs[1]]; ok {
 			g.Inputs[1], g.Transposed = t.from, !g.Transposed
 		}

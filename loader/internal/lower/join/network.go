@@ -218,6 +218,8 @@ func (j *joiner) makeSteps() error {
 		return err
 	}
 	if !n.InMemory {
+		// An attention keeps its scores in L2, so a network in memory has none. It is found after the
+		// fusion of scales into its products.
 		j.nodes = n.fuseAttention(j.nodes)
 	}
 	f := newChainFinder(n, j.nodes)
@@ -240,6 +242,7 @@ func (j *joiner) makeSteps() error {
 			return err
 		}
 	}
+	// Only now, because fusion and chains remove tensors that an output may name.
 	for _, name := range n.Outputs {
 		if at, ok := j.names[name]; !ok || at < len(n.Inputs) {
 			return n.errorf(len(n.Nodes), "unknown output %q; want the output of a layer", name)

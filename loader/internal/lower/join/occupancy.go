@@ -40,6 +40,7 @@ func (j *joiner) recordSpills(kept map[access]*resident) {
 	readers := make([]int, len(j.tensors))
 	for i := range j.steps {
 		for k, t := range j.steps[i].inputs {
+			// A layer that reads one tensor as both operands loads it once.
 			if !slices.Contains(j.steps[i].inputs[:k], t) {
 				readers[t]++
 			}
@@ -57,6 +58,8 @@ func (j *joiner) recordSpills(kept map[access]*resident) {
 		}
 		s := Spill{t.name, place.Surface(0, t.shape).Depth * t.shape.N, ""}
 		switch {
+		// From the most to the least specific reason: a tensor that could stay was refused for want of
+		// space alone.
 		case could[i]:
 			s.Why = "does not fit in L2 next to the tensors and tiles that are there at the same time"
 		case s.Bytes > j.maxTileBytes():

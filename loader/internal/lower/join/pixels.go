@@ -169,6 +169,8 @@ func (f *chainFinder) makePixelGroup(n *Node, pixels int) (*rows.Group, bool) {
 		l.Activation != 0 && l.Activation != layer.ReLU && l.Op != layer.Convolution {
 		return nil, false
 	}
+	// A chain has one layout for each tensor, so a node that reads a tensor in another shape cannot be
+	// part of it.
 	for k, in := range n.Inputs {
 		if f.shapes[in] != portShape(&n.Part.inputs[k]) {
 			return nil, false

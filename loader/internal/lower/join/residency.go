@@ -92,6 +92,8 @@ func (j *joiner) collectAccesses(list []*resident, step, index int) {
 		if which == task.OperandResult {
 			at = s.resultIn(bar)
 		} else {
+			// A step that reads its own result passes data between its tasks through it, in a layout that
+			// only these tasks know.
 			if own := s.resultIn(bar); own >= 0 {
 				list[own] = nil
 			}
@@ -105,6 +107,7 @@ func (j *joiner) collectAccesses(list []*resident, step, index int) {
 			list[at].accesses = append(list[at].accesses, access{step, index, which})
 		}
 	}
+	// Engines load weights only from memory.
 	if bar, ok := t.KernelBar(); ok {
 		for n := range s.inputs {
 			if uint32(s.part.inputs[n].BAR) == bar {
@@ -399,6 +402,8 @@ func (j *joiner) stepTileRange(step int, kept map[access]*resident) (lo, hi int)
 	cover := func(base, bytes int) {
 		lo, hi = min(lo, base), max(hi, base+bytes)
 	}
+	// A tile into which a task loads a resident is no longer needed, also for later tasks that read the
+	// tile.
 	gone := map[*task.Tile]bool{}
 	for k, t := range j.steps[step].part.output.Tasks {
 		result := t.L2Layout(task.OperandResult)
@@ -414,6 +419,8 @@ func (j *joiner) stepTileRange(step int, kept map[access]*resident) (lo, hi int)
 		}
 		switch {
 		case kept[access{step, k, task.OperandResult}] != nil:
+		// A result that passes straight to memory needs only the part of L2 that the largest tile leaves,
+		// or less if it is small.
 		case t.IsInMemory(task.OperandResult) && result.Channel == 0:
 			cover(result.Base, min(j.l2Bytes()-j.maxTileBytes(), place.Packed(t.OutShape()).Row*t.OutShape().Height))
 		default:

@@ -41,6 +41,7 @@ func Lower(groups []Group, shapes map[string]layer.Shape, dryRun bool) (*Lowered
 			if c.makers[in] != nil || slices.Contains(out.Inputs, in) {
 				continue
 			}
+			// Each input needs a buffer of its own, and a descriptor names few.
 			if len(out.Inputs) == MaxInputs {
 				return nil, false
 			}
@@ -56,6 +57,8 @@ func Lower(groups []Group, shapes map[string]layer.Shape, dryRun bool) (*Lowered
 	for i := range groups {
 		c.step = i
 		out.Starts = append(out.Starts, c.taskIndex())
+		// Groups are emitted in order, and none looks back: an input that a later group needs in L2 is
+		// loaded before the first reader.
 		if !c.loadSharedInputs(&groups[i]) || !c.emitGroup(&groups[i], i == len(groups)-1) {
 			return nil, false
 		}

@@ -53,6 +53,8 @@ func (c *chain) emitNorm(g *Group, v *value, out bool) {
 		if x.rowTile != nil {
 			src = x.rowTile.channelsLayout()
 		}
+		// Rows are read as channels, so that one task reduces many of them: the planar engine reduces a
+		// channel to one value.
 		src.Base += part.first * src.Channel
 		if x.rowTile != nil {
 			c.readFirstFromTile(mean, x.rowTile, src)
@@ -74,6 +76,7 @@ func (c *chain) emitNorm(g *Group, v *value, out bool) {
 		spreads = c.keepResultInL2(spread, first.Rebase(first.Base+unit), unit, stats)
 		c.appendTask(spread)
 	}
+	// All rows are in L2 now, so later readers, such as an addition, need not load them again.
 	if x.rowTile == nil && c.hasSeveralReaders(x) {
 		tile.at, tile.pitch = place.Packed(v.channelShape()), place.Packed(v.channelShape()).Channel
 		x.rowTile = tile
@@ -139,6 +142,8 @@ func (c *chain) emitSoftmax(g *Group, v *value, out bool) {
 	const unit = place.UnitBytes
 	single := place.Layout{Channel: unit, Row: rows * unit, Depth: rows * unit}
 	stats := c.newExtent(rows * unit)
+	// In use for the whole chain, and so at the lowest address, as in the known chains (see
+	// newStatisticsExtent).
 	stats.First, stats.Last = 0, task.MaxTasks
 	reduce := func(src *heldTile, r task.Planar) (reduced *heldTile) {
 		for _, part := range parts {
@@ -178,6 +183,8 @@ func (c *chain) emitSoftmax(g *Group, v *value, out bool) {
 	switch {
 	case out:
 		c.streamRowsToOutput(mul, rows)
+	// Engines load weights only from memory: the next matmul reads these rows as its weights, so they are
+	// written there and not kept.
 	case isOnlyLeftSide(c.uses[g.Output]):
 		c.writeRowsAsWeights(mul, v, c.uses[g.Output][0].group.Rows)
 	default:

@@ -95,6 +95,8 @@ func LowerPixels(groups []Group, results []string, shapes map[string]layer.Shape
 			c.left[in]--
 		}
 	}
+	// The order matters: tables follow the weights of all groups; sources are held before places in L2 are
+	// chosen; and the places decide which tasks are linked, and by that their patches.
 	c.storeChannelTables()
 	c.holdLinkedSources()
 	if !c.placeTiles() {

@@ -32,6 +32,8 @@ func (m MAC) Task() *Task {
 		c.ConvCfg = c.ConvCfg.WithKw(uint32(w.Kw)).WithKh(uint32(w.Kh)).
 			WithSx(uint32(w.Sx)).WithSy(uint32(w.Sy)).WithPx(uint32(w.Px)).WithPy(uint32(w.Py))
 	}
+	// The horizontal stride is also the number of adjacent pixels that one position of the window
+	// computes.
 	if m.Pixels > 1 {
 		c.ConvCfg = c.ConvCfg.WithSx(uint32(m.Pixels)).WithOx(uint32(m.Pixels))
 	}
@@ -41,6 +43,8 @@ func (m MAC) Task() *Task {
 	c.Cfg = c.Cfg.WithTranspose(m.Transpose)
 	t.setActiveEngines(m.Out.Channels)
 	if m.Window == nil {
+		// A task without weights is bound by moving data. The compiler gives it a patch by other rules
+		// than a sum.
 		setCopyPatch(c, m.Out)
 	} else {
 		setDensePatch(c, m.Out, m.PerChannel, m.Window)
