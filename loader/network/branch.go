@@ -39,6 +39,8 @@ func (n *nodeReader) computeBothBranches(c choose.Operand) error {
 	for _, side := range n.node.Sides {
 		inner.readNodes(side.Nodes)
 	}
+	// One refused layer refuses the whole node: a stage of the host inside would run for a branch that is
+	// not taken, and could fail there.
 	for _, l := range n.Net.Layers {
 		if l.Reason != "" {
 			return fmt.Errorf("%s: %s", l.Name, l.Reason)
@@ -58,6 +60,8 @@ func (n *nodeReader) computeBothBranches(c choose.Operand) error {
 			of := side.Outputs[i]
 			sides[k] = choose.Operand{Name: n.TensorOf(of.Name), Dims: of.Dims}
 		}
+		// Products, not a selection, because the engine has none. An infinity in the branch that is not
+		// taken may therefore reach the result, as NaN.
 		for k, mask := range [...]choose.Operand{{Name: c.Name, Dims: []int{1}}, {Name: not.Name, Dims: []int{1}}} {
 			if sides[k], err = n.ApplyBinary(layer.Mul, sides[k], mask); err != nil {
 				return err

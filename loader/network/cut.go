@@ -53,10 +53,12 @@ func (n *nodeReader) readAtLargestSize() error {
 	m.Keep()
 	n.values = append(n.values, m.values...)
 	for _, v := range n.In {
+		// The node mixes rows, so the excess rows of its inputs would reach its results.
 		if n.node.Spreads == nil && v.Least != nil {
 			v.Mixed = true
 		}
 	}
+	// The true shapes are inferred when the network runs, with the same rules as for a stage of the host.
 	s := &hostedNode{name: n.Label, node: detachNode(n.Node)}
 	var names []string
 	var largest [][]int

@@ -149,11 +149,15 @@ func (s *hostedNode) computeResults(in []list.Array) ([]list.Array, error) {
 	if f == nil {
 		return nil, fmt.Errorf("host does not implement operator %s", node.Operator())
 	}
+	// Shapes are known only now, so memory is bounded here a second time. A sort needs the most beyond its
+	// results.
 	if each := ops.SortBytes(node); each > 0 {
 		if n := graph.Elements(node.In[0].Dims); n > maxSort/each {
 			return nil, fmt.Errorf("cannot sort %d elements; want at most %d", n, maxSort/each)
 		}
 	}
+	// The engine's tensors have the largest shapes that reading inferred. A larger result would not fit
+	// the layer that reads it.
 	made, err := ops.Infer(node)
 	if err != nil {
 		return nil, err
@@ -198,6 +202,7 @@ func (s *hostedNode) bindInputs(in []list.Array, shapes [][]int) (*graph.Node, e
 	n := *s.node
 	n.In = make([]*graph.Value, len(s.node.In))
 	for i, x := range s.from {
+		// Copies, because several runs of a network may use the stage at the same time.
 		v := *s.node.In[i]
 		n.In[i] = &v
 		switch {

@@ -68,6 +68,8 @@ func ReadCoreML(data []byte, o Options) (*list.Network, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A model with several functions describes the inputs of each; one with a single function describes
+	// them for the model.
 	inputs := m.Inputs
 	for i := range m.Functions {
 		if m.Functions[i].Name == fn.Name {
@@ -81,6 +83,7 @@ func ReadCoreML(data []byte, o Options) (*list.Network, error) {
 	for i := range g.Model.Inputs {
 		for k := range inputs {
 			if inputs[k].Name == g.Model.Inputs[i].Name {
+				// Ranges of shapes are stated in the model's description, not in the program.
 				setShapes(&g.Model.Inputs[i], &inputs[k])
 			}
 		}

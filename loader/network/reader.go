@@ -320,6 +320,7 @@ func (n *nodeReader) countOperandBytes() (sum uint64, unsized bool) {
 // refuseNode replaces the layers of the node by a single layer that the engine cannot run. why is
 // the reason. If the host has a function for the node, the layer becomes a stage of the host.
 func (n *nodeReader) refuseNode(why error) {
+	// Layers that the failed attempt has added go with its chooser.
 	fresh := newNodeReader(n.node, n.outer, n.reading)
 	n.Chooser, n.values, n.macs = fresh.Chooser, nil, fresh.macs
 	l := list.Layer{Name: n.Label, Op: n.Operator(), Output: n.Label, Work: uint64(n.macs)}
@@ -335,6 +336,7 @@ func (n *nodeReader) refuseNode(why error) {
 		}
 	}
 	var shape *layer.Shape
+	// Shapes are kept where they are known: later nodes are then still compiled.
 	for i, out := range n.Out {
 		if !out.Given() || out.Dims == nil || !graph.FitsEngine(out.Dims) {
 			continue

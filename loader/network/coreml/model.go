@@ -248,6 +248,8 @@ func (x *Feature) readArray(f wire.Field) error {
 				return err
 			}
 			x.Type = arrayTypes[f.N]
+		// The numbers are those of Apple's FeatureTypes.proto: 21 is a list of shapes, 31 a range for each
+		// axis.
 		case 21:
 			return visit(f, func(f wire.Field) error {
 				var shape []int64

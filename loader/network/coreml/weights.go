@@ -49,6 +49,8 @@ func (w Weights) Values(off uint64, elem mil.Elem, n int) ([]byte, error) {
 	case off%align != 0 || off < align || off > size-align:
 		return fail("invalid record offset; want a multiple of %d from %[1]d to %d", align, size-align)
 	}
+	// The record repeats type and size of the program. Each is compared, since a wrong offset may well hit
+	// another record.
 	r := w[off : off+align]
 	if le.Uint32(r) != sentinel {
 		return fail("record starts with %#x; want %#x", le.Uint32(r), uint32(sentinel))
@@ -62,6 +64,7 @@ func (w Weights) Values(off uint64, elem mil.Elem, n int) ([]byte, error) {
 		return fail("%d bytes at %#x exceed the file size of %d bytes", bytes, data, size)
 	case blobTypes[kind] != elem:
 		return fail("element type is %d (%s); want %s", kind, cmp.Or(blobTypes[kind], "unknown"), elem)
+	// The bound keeps the product below from overflowing; no element has less than a bit.
 	case n < 0 || uint64(n) > 8*size || bytes != (uint64(n)*uint64(bits)+7)/8:
 		return fail("blob of %d bytes does not match %d elements of type %s", bytes, n, elem)
 	}

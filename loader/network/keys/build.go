@@ -146,6 +146,7 @@ func newDeconvLayer(a *args, in []layer.Shape) list.Layer {
 func newMatMulLayer(a *args, in []layer.Shape) list.Layer {
 	l := layer.Layer{Op: layer.MatMul, In: in[0], Second: layer.Constant, Bias: a.boolValue("bias"), Activation: a.parseActivation()}
 	l.TransposeX, l.TransposeY = a.boolValue("tx"), a.boolValue("ty")
+	// The keys give shapes as stored; a layer has them as multiplied.
 	if l.TransposeX {
 		in[0].H, in[0].W = in[0].W, in[0].H
 		l.In = in[0]
@@ -211,6 +212,7 @@ func newBinaryLayerFunc(op layer.Op) func(*args, []layer.Shape) list.Layer {
 			if a.isGiven("second") {
 				a.recordError("value", "cannot combine value with second=%s; want second=scalar", second)
 			}
+			// value=2 alone is enough: it implies second=scalar.
 			second = "scalar"
 		}
 		switch second {

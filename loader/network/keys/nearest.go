@@ -199,9 +199,12 @@ func (s *search) shrinkSizes(from map[string]string) {
 		if l.m == l.least {
 			return
 		}
+		// Halving reaches a valid layer in few steps, each of which lowers a layer. It mostly overshoots,
+		// so the sizes grow again below.
 		l.m -= (l.m - l.least + 1) / 2
 		values[l.key] = strconv.Itoa(l.m)
 	}
+	// One after the other: the search along one size is a bisection, while all together have no order.
 	for _, l := range sizes {
 		with := func(d int) bool {
 			v := maps.Clone(values)

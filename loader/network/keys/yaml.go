@@ -181,6 +181,8 @@ func readScalar(n *yaml.Node, subject string) (string, error) {
 
 func (r *yamlReader) readNetwork(n *yaml.Node) error {
 	var inputs, layers *yaml.Node
+	// Inputs and layers are only noted here, because keys may come in any order and layers need the
+	// release and the inputs.
 	err := forEachEntry(n, "network", "{inputs: {x: {c: 3, h: 8, w: 8}}, layers: [{op: relu}]}", func(key string, k, v *yaml.Node) (err error) {
 		switch key {
 		case "name":
@@ -223,6 +225,7 @@ func (r *yamlReader) readNetwork(n *yaml.Node) error {
 			return err
 		}
 	}
+	// Tensors of the outputs exist only after the layers.
 	for _, name := range r.outputs {
 		if _, ok := r.Shape(name); !ok {
 			return newNodeError(n, "outputs: unknown tensor %q; want a layer or input", name)
@@ -313,6 +316,7 @@ func (r *yamlReader) readNames(n *yaml.Node, subject string) ([]string, error) {
 }
 
 func (r *yamlReader) readLayer(i int, n *yaml.Node) error {
+	// Without "from", a layer reads the result of the one before it.
 	l := list.Layer{Inputs: []string{r.last}}
 	values := map[string]string{}
 	err := forEachEntry(n, "layer", "{name: a, op: relu}", func(key string, k, v *yaml.Node) (err error) {
@@ -368,6 +372,8 @@ func (r *yamlReader) readLayer(i int, n *yaml.Node) error {
 		}
 	}
 	r.elements[l.Name] = elementSize{bits, l.Name}
+	// A transpose of axes of extent 1, for example, moves nothing: it is another shape of the same tensor
+	// and costs no task.
 	if keepsElementOrder(&built.Lower) {
 		return r.Reshape(l.Name, l.Inputs[0], built.Out)
 	}

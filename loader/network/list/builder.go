@@ -320,6 +320,7 @@ func (n *Network) Tidy() {
 		n.Nodes[i].Layers = 0
 	}
 	for i := range n.Layers {
+		// A list that was written by hand has layers without nodes.
 		if len(n.Nodes) == 0 {
 			break
 		}

@@ -93,6 +93,8 @@ func (d *decoder) decodeFunction(f wire.Field, fn *Function) error {
 				if first == "" {
 					first = name
 				}
+				// Blocks are kept as bytes and only one is decoded: they are variants of the function for
+				// several opsets, and the opset may come after them.
 				blocks[name] = b
 				return nil
 			})
@@ -157,6 +159,8 @@ func (d *decoder) decodeOperation(f wire.Field) (Operation, error) {
 			var list []Argument
 			err := readMapEntry(f, &name, func(f wire.Field) error {
 				return forEachField(f, func(f wire.Field) error {
+					// An argument is a list of bindings, because operations such as concat have several
+					// values for one name.
 					if f.Num != 1 {
 						return nil
 					}
@@ -205,6 +209,7 @@ func (d *decoder) decodeBlock(f wire.Field, op *Operation) error {
 			b.Inputs = append(b.Inputs, v)
 			return err
 		case 2:
+			// Counted for the whole program, since many small blocks need as much memory as a large one.
 			if d.arguments++; d.arguments > maxArguments {
 				return newFormatError(f, "program exceeds the limit of %d arguments and values", maxArguments)
 			}
@@ -299,6 +304,8 @@ func (d *decoder) decodeTensorType(f wire.Field, t *Type) error {
 			}
 			t.Elem = elemNames[f.N]
 		case 3:
+			// A dimension is a message that has a size or none. A missing size inside it is 0, the default
+			// of protocol buffers.
 			size := int64(-1)
 			err := forEachField(f, func(f wire.Field) error {
 				if f.Num != 1 {
@@ -380,6 +387,7 @@ func (d *decoder) decodeValue(f wire.Field, v *Value) error {
 // decodeTensorValue decodes the elements of a tensor from field f into v.Data, where they have the
 // width of the tensor's type. A message stores them as varints, floats or bytes.
 func (d *decoder) decodeTensorValue(f wire.Field, v *Value) error {
+	// Elements of less than a byte get a byte each, whatever the message packs.
 	n, width := v.Type.Elements(), max(8, v.Type.Elem.Bits())/8
 	err := forEachField(f, func(kind wire.Field) error {
 		return forEachField(kind, func(f wire.Field) error {
@@ -412,6 +420,7 @@ func (d *decoder) decodeTensorValue(f wire.Field, v *Value) error {
 	if err != nil {
 		return err
 	}
+	// Only the length says whether a message has such elements packed or a byte each.
 	if bits := v.Type.Elem.Bits(); bits > 0 && bits < 8 && len(v.Data) == (n*bits+7)/8 && len(v.Data) != n {
 		v.Data = Unpack(v.Data, bits, n)
 	}

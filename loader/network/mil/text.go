@@ -95,6 +95,7 @@ func (s *parser) scanToken() {
 			s.recordError("unterminated string")
 		}
 		s.at++
+		// Escapes that Go does not have, such as of a path, are kept as they are.
 		t, err := strconv.Unquote(s.text[begin:s.at])
 		if err != nil {
 			t = s.text[begin+1 : s.at-1]
@@ -106,6 +107,8 @@ func (s *parser) scanToken() {
 	case isWordByte(c), c == '-', c == '+':
 		for s.at++; s.at < len(s.text); s.at++ {
 			d := s.text[s.at]
+			// A sign belongs to a number only after the letter of an exponent, also in the hexadecimal
+			// form 0x1p-3, which the text uses for floats.
 			exponent := (d == '-' || d == '+') && strings.IndexByte("pPeE", s.text[s.at-1]) >= 0 && c != '"' && (c >= '0' && c <= '9' || c == '-' || c == '+')
 			if !isWordByte(d) && !exponent {
 				break
@@ -181,6 +184,7 @@ func (s *parser) parseFunction() Function {
 		}
 	}
 	if s.acceptMark("[") {
+		// Attributes of a function hold the ranges of its shapes, and those of an operation do not.
 		s.function = &f
 		s.parseAttributes()
 		s.function = nil
@@ -365,6 +369,7 @@ func (s *parser) parseLiteral(t Type) Value {
 	case s.token == "BLOBFILE" && !s.quoted:
 		s.nextToken()
 		s.expectMark("(")
+		// 0 is a valid value of an offset, so its absence needs a flag.
 		placed := false
 		for !s.acceptMark(")") {
 			key := s.parseName()
@@ -392,6 +397,7 @@ func (s *parser) parseLiteral(t Type) Value {
 		s.flexible = false
 		s.function.Shapes = s.parseShapes()
 		return v
+	// Values of other types, such as dictionaries, are notes of the converter and no part of the network.
 	case t.Kind != Tensor:
 		s.skipValue()
 		return v
@@ -466,6 +472,7 @@ func (s *parser) parseElement(v *Value) {
 			s.recordError("invalid bool value %q; want true or false", t)
 		}
 	case "fp16", "fp32", "fp64", "bf16":
+		// A number beyond the range of the type is an infinity, not an error.
 		x, err := strconv.ParseFloat(t, 64)
 		if err != nil && !math.IsInf(x, 0) {
 			s.recordError("invalid number %q", t)
@@ -485,6 +492,7 @@ func (s *parser) parseElement(v *Value) {
 			s.recordError("unsupported element type %q", string(e))
 		}
 		i, err := strconv.ParseInt(t, 0, 64)
+		// uint64 has values that an int64 has not; their bits are the same.
 		if u, e := strconv.ParseUint(t, 0, 64); err != nil && e == nil {
 			i, err = int64(u), nil
 		}

@@ -151,6 +151,7 @@ func addUnary(x *layer) []*graph.Value {
 	switch kind {
 	case 0:
 		y = x.emit("Sqrt", nil, y)
+	// This operator has an epsilon of its own. The reciprocal has none, and adds it to its operand.
 	case 1:
 		y = x.emit("Rsqrt", attrs{"epsilon": newFloat(epsilon)}, y)
 	case 2:

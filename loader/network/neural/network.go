@@ -112,6 +112,8 @@ func (r *reader) addInput(in coreml.Feature, exactImages bool) {
 		for _, d := range in.Dims {
 			dims = append(dims, clamp(d))
 		}
+	// Unless a model asks for exact shapes, one axis is that of channels, three are channels, rows and
+	// columns, and five have sequence and batch before these.
 	case len(in.Dims) == 1:
 		dims = []int{1, clamp(in.Dims[0]), 1, 1}
 	case len(in.Dims) == 3:
@@ -216,6 +218,7 @@ func (r *reader) readLayer(body wire.Message) error {
 			}
 			x.dims = readStatedShape(f.Body)
 		}
+		// The parameters of a layer are a field whose number tells its type; all types begin at 100.
 		if f.Num >= 100 {
 			if count++; f.Wire != protowire.BytesType {
 				return f.Want(protowire.BytesType)
@@ -260,6 +263,8 @@ func (r *reader) readLayer(body wire.Message) error {
 		return f.err
 	}
 	results := x.convert(&kind)
+	// A malformed message ends the reading. A layer that cannot be converted only becomes one that the
+	// engine does not run.
 	var malformed *wire.FormatError
 	if errors.As(x.why, &malformed) {
 		malformed.What = fmt.Sprintf("layer %q (%s): %s", x.name, kind.name, malformed.What)

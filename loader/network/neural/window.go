@@ -78,6 +78,7 @@ func addConvolution(x *layer) []*graph.Value {
 		x.refusef("%d output channels, %d kernel channels and %d groups are out of range", out, channels, groups)
 		return nil
 	}
+	// Weights of a transposed convolution have the input channels first.
 	shape := []int{out, channels, kernel[0], kernel[1]}
 	if transposed {
 		shape = []int{channels, out / groups, kernel[0], kernel[1]}
@@ -103,6 +104,8 @@ func addConvolution(x *layer) []*graph.Value {
 		}
 		return x.emit("ConvTranspose", a, v, w, bias)
 	})
+	// Only a transposed convolution may state its output, to choose among the sizes that a stride leaves
+	// open.
 	if k := len(y.Dims); x.why == nil && len(want) > 0 && (!transposed || len(want) != 2 || want[0] != y.Dims[k-2] || want[1] != y.Dims[k-1]) {
 		x.refusef("output shape %v is not that of the window, %v", want, y.Dims)
 	}

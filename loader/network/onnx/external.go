@@ -36,6 +36,7 @@ func (g *Graph) Attach(dir string) (files Files, absent, notes []string, err err
 	if len(external) == 0 {
 		return nil, nil, nil, nil
 	}
+	// A map has no order. In that of the file, the first error is always the same.
 	slices.SortFunc(external, func(a, b *Tensor) int { return cmp.Compare(a.Off, b.Off) })
 	if dir == "" {
 		for _, t := range external {
@@ -44,6 +45,7 @@ func (g *Graph) Attach(dir string) (files Files, absent, notes []string, err err
 		slices.Sort(absent)
 		return nil, slices.Compact(absent), []string{fmt.Sprintf("%d constants are in other files, which were not read", len(external))}, nil
 	}
+	// Names in a model are not trusted: "../../etc/passwd" must not be read.
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, nil, nil, err
@@ -88,12 +90,14 @@ func (f Files) openTensorFile(root *os.Root, t *Tensor, room map[string]int64) e
 	if _, known := room[path]; !known {
 		room[path] = 4 * info.Size()
 	}
+	// Tensors may share bytes, so a small file could otherwise be read as terabytes.
 	if room[path] -= want; room[path] < 0 {
 		return fmt.Errorf("tensors refer to too many bytes of the file; want at most %d, 4 times its size", 4*info.Size())
 	}
 	if !info.Mode().IsRegular() {
 		return errors.New("not a regular file")
 	}
+	// Subtracted, because offset plus length may overflow.
 	if t.File.Offset > info.Size()-want {
 		return fmt.Errorf("%d bytes at offset %d exceed the file size of %d bytes", want, t.File.Offset, info.Size())
 	}

@@ -40,6 +40,7 @@ func (r *reader) readFunction(f wire.Field) (*function, error) {
 			return r.appendName(&fn.Outputs, f)
 		case 6:
 			return r.appendName(&fn.Attributes, f)
+		// Nodes of functions count with those of the graph, because calls copy them into it.
 		case 7:
 			if err := incrementCount(&r.nodes, maxNodes, f, "65536 nodes"); err != nil {
 				return err
@@ -184,9 +185,12 @@ func (x *expander) expandNodes(nodes []Node, depth int) ([]Node, error) {
 		if depth == maxDepth {
 			return nil, &FormatError{Off: n.Off, What: fmt.Sprintf("calls of functions exceed the limit of %d levels", maxDepth)}
 		}
+		// Functions that call each other twice grow as powers of two, so the size is counted before the
+		// copy.
 		if x.count += 1 + x.nodes[f]; x.count > maxNodes {
 			return nil, &FormatError{Off: n.Off, What: fmt.Sprintf("calls of functions expand to more than %d nodes", maxNodes)}
 		}
+		// The first call is paid for by the bytes of the file.
 		if x.called[f] {
 			x.bytes += f.bytes
 		}
@@ -285,6 +289,7 @@ func (c *bodyCopy) copyGraph(g *Graph, names map[string]string) *Graph {
 		t.Name = names[name]
 		out.Constants[t.Name] = &t
 	}
+	// All names first: a node may read a tensor whose producer comes later in the list.
 	for i := range g.Nodes {
 		for _, name := range g.Nodes[i].Outputs {
 			if name != "" {

@@ -108,6 +108,8 @@ func Read(data []byte) (*Model, error) {
 		}
 		return nil
 	})
+	// Any bytes may parse as a protocol buffer without known fields, so the graph tells whether this is a
+	// model.
 	if err == nil && graphs != 1 {
 		err = &FormatError{Off: 0, What: "not an ONNX model: no graph found"}
 		if graphs > 1 {
@@ -245,6 +247,7 @@ func (r *reader) readNode(f wire.Field, g *Graph) error {
 		case 4:
 			return f.Text(&n.Op)
 		case 5:
+			// An empty attribute has two bytes in the file and some hundred in memory.
 			if err := incrementCount(&r.attributes, maxAttributes, f, "262144 attributes"); err != nil {
 				return err
 			}
@@ -273,6 +276,8 @@ func (r *reader) readAttribute(f wire.Field, n *Node) error {
 		switch f.Num {
 		case 1:
 			return f.Text(&name)
+		// The type of an attribute, field 20, is not read: old files lack it, and the field with the value
+		// says it too.
 		case 2:
 			err = f.Want(protowire.Fixed32Type)
 			a.Float = float32FromBits(uint32(f.N))
@@ -348,6 +353,7 @@ func readValue(f wire.Field) (Value, error) {
 			v.Type = DataType(n)
 			return err
 		}
+		// A shape without axes is that of a scalar; no shape at all is an unknown one.
 		if f.Num == 2 && v.Dims == nil {
 			v.Dims = []Dim{}
 		}

@@ -150,6 +150,7 @@ func readTensor(m wire.Message, off int64) (*Tensor, error) {
 		}
 		return err
 	})
+	// Either sign suffices: writers set the location, the entries, or both.
 	if external != nil || location == 1 {
 		if t.File = external; t.File == nil {
 			t.File = &External{Length: -1}
@@ -180,6 +181,7 @@ func (x *External) readEntry(f wire.Field) error {
 	if err != nil {
 		return err
 	}
+	// Keys such as checksum are ignored.
 	n := int64(0)
 	switch key {
 	case "location":
@@ -292,6 +294,7 @@ func (t *Tensor) Each(set func(i int, v float64)) error {
 			}
 		})
 	}
+	// Integers stay varints until they are needed: most constants are read once or never.
 	rest := t.varints
 	for i := range varintsOf(t.Type, n) {
 		v, k := protowire.ConsumeVarint(rest)

@@ -30,6 +30,7 @@ type Loss struct {
 func CoverageOf(n *list.Network, reasons []string) Coverage {
 	var c Coverage
 	isMissing := func(i int) bool { return i < len(reasons) && reasons[i] != "" && n.Layers[i].Host == nil }
+	// A list of layers that did not come from a graph has no operators, so its layers count.
 	if len(n.Nodes) == 0 {
 		for i := range n.Layers {
 			l := &n.Layers[i]
@@ -51,6 +52,7 @@ func CoverageOf(n *list.Network, reasons []string) Coverage {
 			}
 			c.countWork(x.MACs, x.Bytes, !missing[i], hosted[i])
 			if missing[i] {
+				// An operator with a body that is missing stands for all operators inside.
 				c.Nodes += x.Inside
 			}
 			if x.Unsized {

@@ -83,6 +83,7 @@ func Lower(ctx context.Context, n *list.Network, options Lowering) ([]Program, [
 			c.last[in] = i
 		}
 	}
+	// An output is read after the last layer, so no program may keep it to itself.
 	for _, out := range n.Outputs {
 		c.last[out] = len(n.Layers)
 	}
@@ -102,6 +103,7 @@ func Lower(ctx context.Context, n *list.Network, options Lowering) ([]Program, [
 		}
 		p, cut, err := c.buildLongestProgram(at, end)
 		if err != nil {
+			// This layer alone fits in no program. The loop goes on without it.
 			reasons[at] = err.Error()
 			continue
 		}
@@ -130,8 +132,11 @@ type cutter struct {
 // layer fits.
 func (c *cutter) buildLongestProgram(begin, end int) (best *Program, cut string, err error) {
 	fits, fails := 0, end-begin+1
+	// Bisection between a length that fits and one that does not. It stops an eighth early, because each
+	// try compiles all of the layers.
 	for try := end - begin; fails-fits > max(1, fits/8); try = (fits + fails) / 2 {
 		if c.most > 0 && fits == 0 {
+			// The next program of a network mostly has about as many layers as the last.
 			try = min(try, 2*c.most)
 		}
 		var p *Program
@@ -143,6 +148,7 @@ func (c *cutter) buildLongestProgram(begin, end int) (best *Program, cut string,
 		var node *join.NodeError
 		if errors.As(err, &node) {
 			cut = node.What
+			// The error names a node that fits in no program, so all before it are tried at once.
 			if node.Node > fits && node.Node < try {
 				fails = node.Node + 1
 				if p, err := c.buildProgram(begin, begin+node.Node); err == nil {

@@ -115,6 +115,7 @@ func Solve(n *Network, m Machine, s Segmenter) (*Plan, error) {
 	}
 	p := &Plan{Machine: m}
 	before := -1
+	// The cost is summed here for any segmenter, so that plans of different ones can be compared.
 	for i, b := range s.choose(g) {
 		c := Choice{Operation: &n.Operations[i], Backend: m.Backends[b].Name, Support: g.support[i], Ns: g.support[i][b].Ns}
 		if b != before {
@@ -126,6 +127,7 @@ func Solve(n *Network, m Machine, s Segmenter) (*Plan, error) {
 		p.Choices = append(p.Choices, c)
 		p.Ns += c.Ns + c.LaunchNs + c.CrossNs
 	}
+	// The results come back to where the call is made.
 	if before >= 0 {
 		p.LeaveNs, _ = g.crossingCost(len(n.Operations), before, -1)
 		p.Ns += p.LeaveNs

@@ -112,6 +112,7 @@ func Apply(n *list.Network, groups []Group, weights bool) (*list.Network, error)
 			c.Layers = append(c.Layers, n.Layers[i])
 		case len(r.Layers) == 1:
 			c.Layers = append(c.Layers, splitChannels(&n.Layers[i], r.Parts, weights)...)
+		// A group of two is a chain if the second reads the first; layers in parallel read the same input.
 		case n.Layers[r.Layers[1]].Inputs[0] == n.Layers[i].Output:
 			l, err := composeLayers(&n.Layers[i], &n.Layers[r.Layers[1]], weights)
 			if err != nil {
@@ -166,6 +167,7 @@ func selectChannels(l *list.Layer, first, n int, weights bool) list.Layer {
 	x.Weights = w
 	x.Weights.Filter, x.Weights.Bias, x.Weights.Stored = nil, nil, nil
 	if !weights {
+		// Without values, an encoding could not be checked to be exact.
 		x.Weights.Form, x.Weights.Scale = layer.FormFP16, nil
 		return x
 	}
@@ -179,6 +181,7 @@ func selectChannels(l *list.Layer, first, n int, weights bool) list.Layer {
 		return x
 	}
 	each := len(w.Filter) / all
+	// Output channels are the outer axis of these weights, and the inner one of a matmul's.
 	if l.Lower.Op != layer.MatMul {
 		x.Weights.Filter = w.Filter[first*each : (first+n)*each]
 		return x
@@ -225,6 +228,8 @@ func mergeParallelLayers(all []*list.Layer, weights bool) []list.Layer {
 		columns += countOutputChannels(l)
 		x.Lower.Bias = x.Lower.Bias || l.Lower.Bias
 		x.Folded = append(x.Folded, l.Folded...)
+		// Weights are only complete if all are: generated ones must be those of the merged layer as a
+		// whole.
 		known = known && l.Weights.Filter != nil && (!l.Lower.Bias || l.Weights.Bias != nil)
 	}
 	x.Name, x.Output = strings.Join(names, "+"), first.Output+"/merged"

@@ -137,10 +137,14 @@ func addActivationTables(l *layer.Layer, w *layer.Weights) error {
 			w.Table = own
 			return nil
 		}
+		// Both the operation and its activation have a table. w.Table is that of the last task, the
+		// activation.
 		w.Inner, op = own, l.Activation
 	case l.Activation != 0:
 		op = l.Activation
 	}
+	// The compiler of 2023 stores sigmoid(x) - 1/2, an odd function, and another task adds the half (seen
+	// in one program).
 	if family.UsesShiftedSigmoid(l) {
 		w.Table = encodeActivation(mac.OddSigmoid)
 		return nil

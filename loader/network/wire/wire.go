@@ -62,8 +62,10 @@ func (m Message) Fields(visit func(f Field) error) error {
 			f.N, n = protowire.ConsumeFixed64(rest)
 		case protowire.BytesType:
 			f.Body.Data, n = protowire.ConsumeBytes(rest)
+			// n counts the length prefix too.
 			f.Body.Off = m.Off + at + n - len(f.Body.Data)
 		default:
+			// Groups, which are deprecated but valid, are skipped as a whole.
 			n = protowire.ConsumeFieldValue(num, wire, rest)
 		}
 		if n < 0 {

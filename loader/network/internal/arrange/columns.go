@@ -109,12 +109,15 @@ func (s *columnSharing) shareColumnsFrom(i int) {
 	}
 	name := x.Inputs[0]
 	all := s.readers[name]
+	// The first reader acts for all, so that each group is looked at once.
 	if len(all) == 0 || all[0] != i {
 		return
 	}
 	all = slices.DeleteFunc(all, func(k int) bool { return s.n.Layers[k].Lower.In != x.Lower.In || !s.tryColumnReader(k) })
 	saved := len(all) - 1
 	for _, k := range all {
+		// A matmul that reads columns can write its result transposed, so the transpose after it is saved
+		// too.
 		if _, ok := s.transposeAfter[k]; ok {
 			saved++
 		}

@@ -64,6 +64,8 @@ func (a *lineage) splitAxis(axis, second int) {
 // axes of the source cannot be split along the axes of t.
 func (a lineage) afterTranspose(t *layer.Layer, index int) (lineage, bool) {
 	s := t.In
+	// The axes of the source are split where the transpose's axes begin. Then it moves whole axes, and the
+	// result is again an order of axes.
 	for _, inner := range [...]int{s.W, s.H * s.W, s.C * s.H * s.W} {
 		if !a.splitAxisBefore(inner) {
 			return a, false

@@ -125,6 +125,8 @@ func (a arrangement) findTransposesTo(goal arrangement) []layer.Layer {
 	for open.Len() > 0 {
 		at := heap.Pop(&open).(*searchNode)
 		k := key(at.order, at.row)
+		// The heap has no way to lower a cost, so an arrangement may be in it several times. The cheapest
+		// comes out first, the others are skipped.
 		if cost, ok := best[k]; ok && cost <= at.cost {
 			continue
 		}

@@ -56,6 +56,8 @@ func Transposes(start, goal []int, size map[int]int) ([]layer.Layer, error) {
 		}
 		return e
 	}
+	// Breadth first, so the first sequence found is a shortest. There are few orders: a tensor seldom has
+	// more than six axes.
 	queue := []state{{order: start, from: -1}}
 	seen := map[string]bool{fmt.Sprint(start): true}
 	for at := 0; at < len(queue); at++ {
@@ -71,6 +73,8 @@ func Transposes(start, goal []int, size map[int]int) ([]layer.Layer, error) {
 		for c := 0; c < len(o); c++ {
 			for h := c + 1; h < len(o); h++ {
 				for w := h; w < len(o); w++ {
+					// A transpose exchanges whole axes of the engine, each a run of the tensor's. All ways
+					// to form these runs are tried.
 					blocks := map[layer.Axes][]int{layer.AxisC: o[c:h], layer.AxisH: o[h:w], layer.AxisW: o[w:]}
 					s := layer.Shape{N: product(o[:c]), C: product(o[c:h]), H: product(o[h:w]), W: product(o[w:])}
 					if !fitsEngine(s) {

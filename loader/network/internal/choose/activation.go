@@ -94,6 +94,8 @@ func addPReluLayers(n *Chooser, x Operand) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
+	// Any other slope needs both halves: x may be negative where the slope varies along rows or is
+	// computed.
 	negative, err := n.applyOpWithNumber(layer.Min, x, 0)
 	if err != nil {
 		return Operand{}, err

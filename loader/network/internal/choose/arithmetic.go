@@ -96,6 +96,7 @@ func addDivisionLayers(n *Chooser) (Operand, error) {
 		}
 		by := make([]float64, len(v))
 		for i := range v {
+			// The reciprocals are computed in float64, so they are rounded to fp16 only once.
 			by[i] = 1 / v[i]
 		}
 		return n.applyConstantOperand(layer.Mul, x, ops.Repeatable(n.Node, &graph.Const{Dims: c.Dims, Type: c.Type, Numbers: by}))
@@ -109,6 +110,7 @@ func addDivisionLayers(n *Chooser) (Operand, error) {
 		if err != nil {
 			return Operand{}, err
 		}
+		// A layer for quotients can repeat its divisor, but not its dividend.
 		if out, _ := graph.Broadcast(x.Dims, b.Dims); slices.Equal(out, x.Dims) {
 			return n.ApplyBinary(layer.RealDiv, x, b)
 		}
@@ -138,6 +140,8 @@ func addWhereLayers(n *Chooser) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
+	// The condition is known, so each side is multiplied by a constant mask, and exactly one of the two
+	// terms of the sum is not zero.
 	mask := func(side bool) *graph.Const {
 		m := &graph.Const{Dims: c.Dims, Type: graph.Float, Numbers: make([]float64, len(v))}
 		for i := range v {

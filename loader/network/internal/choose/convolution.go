@@ -129,6 +129,8 @@ func addConvLayers(n *Chooser, x Operand) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
+	// The padding layers stay in the network, marked as spare, in case another node reads the padded
+	// tensor.
 	if p, ok := n.paddings[n.In[0].Name]; ok && canAbsorbPadding(n, p, w) {
 		x = p.source
 		for i := range w.Before {

@@ -113,6 +113,8 @@ func addGatherLayers(n *Chooser) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
+	// The constant may be a small file's claim to billions of elements: the budget comes before the
+	// values.
 	if err := n.Spend((numberBytes + indexBytes) * index.Elements()); err != nil {
 		return Operand{}, err
 	}
@@ -187,6 +189,7 @@ func addPaddingLayers(n *Chooser, x Operand) (Operand, error) {
 	source, spatial := x, mode == "constant" && value == 0 && len(x.Dims) > 2
 	for axis := range x.Dims {
 		b, a := before[axis], after[axis]
+		// A convolution can add zeros around rows and columns only, and cannot remove any.
 		spatial = spatial && (axis > 1 && min(a, b) >= 0 || a == 0 && b == 0)
 		if b < 0 || a < 0 {
 			if x, err = n.sliceAxis(x, axis, max(0, -b), x.Dims[axis]+min(b, 0)+min(a, 0)); err != nil {

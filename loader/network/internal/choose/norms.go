@@ -235,6 +235,7 @@ func applyScaleAndBias(n *Chooser, x Operand, scale, bias int, shape func(c *gra
 			}
 			continue
 		}
+		// Values that were not read may be other than neutral, so the layer stays.
 		if !c.Absent() {
 			v, err := c.Values()
 			if err != nil {

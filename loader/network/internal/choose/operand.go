@@ -361,6 +361,8 @@ func (n *Chooser) applyConstantOperand(op layer.Op, x Operand, c *graph.Const) (
 		y, err := n.applyOpWithNumber(op, x, v)
 		return y.As(out...), err
 	}
+	// Tensors of more than four axes fit only if neighboring axes merge. Where they do not, the constant
+	// becomes a tensor, which can be transposed.
 	dims, full, err := mergeAxes(out, x.Dims, c.Dims)
 	if err != nil {
 		z, err := n.storeConstant(c, fmt.Sprintf("%s/constant %d", n.ResultName(), n.Len()))
@@ -385,6 +387,8 @@ func (n *Chooser) applyConstantOperand(op layer.Op, x Operand, c *graph.Const) (
 		Weights: layer.Weights{Second: h},
 	}
 	s := l.Lower.In
+	// One value per channel is part of a task. Any other shape is stored and read as a second tensor; so
+	// are maxima, which have no constant per channel.
 	if cs != (layer.Shape{N: 1, C: s.C, H: 1, W: 1}) || op == layer.Max || op == layer.Min || s.C > layer.MaxExtent {
 		l.Stored, l.ByColumn = true, cs == layer.Shape{N: 1, C: 1, H: 1, W: s.W}
 		l.Lower.Second = layer.Constant

@@ -100,6 +100,7 @@ func newOperatorRules() map[string]rule {
 		"ReduceL2": addReduceL2Layers, "ReduceSumSquare": addReduceSumSquareLayers,
 		"ReduceLogSum": firstInputRule(addReduceLogSumLayers), "ReduceLogSumExp": firstInputRule(addReduceLogSumLayers),
 	}
+	// These four are operations of the engine; the reductions above are composed of several layers.
 	for name, op := range map[string]layer.Op{"ReduceMean": layer.ReduceMean, "ReduceSum": layer.ReduceSum, "ReduceMax": layer.ReduceMax, "ReduceMin": layer.ReduceMin} {
 		t[name] = firstInputRule(func(n *Chooser, x Operand) (Operand, error) { return reduceNodeAxes(n, op, x) })
 	}

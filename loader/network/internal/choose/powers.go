@@ -31,6 +31,8 @@ func addPowLayers(n *Chooser) (Operand, error) {
 	distinct := slices.Clone(v)
 	slices.Sort(distinct)
 	distinct = slices.Compact(distinct)
+	// Each distinct exponent is a power of the whole tensor, masked and added, so their number is kept
+	// small.
 	const most = 8
 	switch {
 	case len(distinct) == 1:
@@ -95,6 +97,7 @@ func applyPower(n *Chooser, x Operand, e float64) (Operand, error) {
 		return n.addNumber(y, 1)
 	}
 	const most = 8
+	// Every product and root rounds to fp16, so their chain is kept short.
 	if e != math.Trunc(4*e)/4 || math.Abs(e) > most {
 		return x, fmt.Errorf("exponent is %g; want a multiple of 0.25 from -%d to %[2]d", e, most)
 	}
@@ -120,6 +123,8 @@ func applyPower(n *Chooser, x Operand, e float64) (Operand, error) {
 		}
 	}
 	root := x
+	// The fraction is read in binary: each digit is one more square root, and its factor where the digit
+	// is 1.
 	for part := e - math.Trunc(e); part > 0; part = 2*part - math.Trunc(2*part) {
 		var err error
 		if root, err = n.applyUnaryOp(layer.Sqrt, root); err == nil && part >= 0.5 {

@@ -62,10 +62,14 @@ func multiplyByGemmConstant(n *Chooser, x Operand, c *graph.Const, alpha, beta f
 			return x, false, err
 		}
 		var scaled []float16.Float16
+		// A factor such as 1e-5 would make weights subnormal. It is then applied to the sums, which keep
+		// their precision.
 		if scaled, exact = scaleFP16Values(w.Filter, alpha); exact {
 			w.Filter = scaled
 		}
 	}
+	// A bias inside the layer is added before a factor after it, so it can be there only if alpha is in
+	// the weights.
 	if b := n.Const(2); exact && b != nil && (b.Elements() == 1 || b.Elements() == columns && b.Dims[len(b.Dims)-1] == columns) {
 		v, err := b.Halves()
 		if err != nil {
@@ -148,6 +152,7 @@ func addMatMulLayers(n *Chooser) (Operand, error) {
 		if len(d) == 1 {
 			d = []int{d[0], 1}
 		}
+		// Only one matrix for all of the batch can be weights. Several are a product of two tensors.
 		if graph.Elements(d[:len(d)-2]) == 1 {
 			columns := d[len(d)-1]
 			w, err := productWeights(c)
@@ -270,6 +275,8 @@ func addEinsumLayers(n *Chooser) (Operand, error) {
 		}
 	}
 	for i := range side {
+		// Labels of extent 1 that the other term enlarges go first, and sums over labels of one term
+		// second: all labels that remain are those of a matmul.
 		side[i], terms[i] = dropBroadcastLabels(side[i], terms[i], sizes)
 	}
 	for i := range side {
@@ -300,6 +307,7 @@ func addEinsumLayers(n *Chooser) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
+	// The matmul gives its axes in this order; a last permutation brings them into that of the equation.
 	labels := slices.Concat(batch, rows, columns)
 	var dims, perm []int
 	for _, l := range labels {

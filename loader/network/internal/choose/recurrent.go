@@ -55,12 +55,14 @@ func unrollRecurrentLayer(n *Chooser, gates int) (Operand, error) {
 		}
 		reverse := d == 1 || n.Text("direction", "forward") == "reverse"
 		y, err := unrollDirection(n, q, x, reverse)
+		// The steps have changed the state of sequences that have none.
 		if err == nil && slices.Min(q.lengths) == 0 {
 			err = clearEmptySequences(n, q)
 		}
 		if err != nil {
 			return Operand{}, err
 		}
+		// The new axis counts directions, along which the results are concatenated.
 		all = append(all, y.As(steps, 1, q.batch, q.hidden))
 		last = append(last, q.h.As(1, q.batch, q.hidden))
 		if gates == 4 {
@@ -147,6 +149,7 @@ func readRecurrence(n *Chooser, d, gates int, x Operand) (*recurrence, error) {
 	if q.lengths, err = readSequenceLengths(n, x.Dims[0], q.batch); err != nil {
 		return nil, err
 	}
+	// Weights come from a file, so nothing says that their shapes suit each other.
 	if d >= wd[0] || wd[1] != rows || wd[2] != q.in {
 		return nil, fmt.Errorf("weights have shape %v; want at least %d directions of %d rows and %d columns", wd, d+1, rows, q.in)
 	}
@@ -170,6 +173,8 @@ func readRecurrence(n *Chooser, d, gates int, x Operand) (*recurrence, error) {
 	var errs [4]error
 	q.w, errs[0] = readPart(1, rows*q.in)
 	q.r, errs[1] = readPart(2, rows*q.hidden)
+	// One input holds both biases, first those of the input's products and then those of the state's. GRU
+	// needs them apart, for linear_before_reset.
 	bias, err := readPart(3, 2*rows)
 	if errs[2] = err; bias != nil {
 		q.wb, q.rb = bias[:rows], bias[rows:]
@@ -456,6 +461,7 @@ func addGRUStep(n *Chooser, q *recurrence, g []Operand) error {
 	if err == nil {
 		h, err = n.ApplyBinary(layer.Mul, update, h)
 	}
+	// Without an initial state, the state is zero in the first step, and a product with it needs no layer.
 	if err != nil || q.h.Name == "" {
 		q.h = h
 		return err

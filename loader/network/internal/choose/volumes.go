@@ -71,11 +71,13 @@ func convertSumsToAverages(n *Chooser, x Operand, w ops.Window, extents []int, d
 			return x, err
 		}
 		for o := range w.Out[i] {
+			// At least 1: a window that covers padding alone has a sum of 0, whatever it is divided by.
 			counts[i] = append(counts[i], max(1, countTaps(low, high, o*w.Strides[i]-w.Before[i], w.Taps[i], w.Dilations[i])))
 			alike = alike && counts[i][o] == counts[i][0]
 		}
 		all *= counts[i][0]
 	}
+	// One factor for all windows, as without padding, needs no constant as large as the result.
 	if alike {
 		return n.multiplyByNumber(x, float64(divisor)/float64(all))
 	}
@@ -145,6 +147,7 @@ func convolve3D(n *Chooser, x Operand) (Operand, error) {
 	if x, err = n.permute(x, []int{0, 2, 1, 3, 4}); err != nil {
 		return Operand{}, err
 	}
+	// Depth is padded by a layer. For height and width, the window of each image adds the zeros itself.
 	need := (w.Out[0]-1)*w.Strides[0] + (depth-1)*w.Dilations[0] + 1
 	if x, err = padWithConstantIfNeeded(n, x, 1, w.Before[0], max(0, need-w.Before[0]-d[2]), 0); err != nil {
 		return Operand{}, err
@@ -173,6 +176,7 @@ func convolve3D(n *Chooser, x Operand) (Operand, error) {
 		if err != nil {
 			return Operand{}, err
 		}
+		// The bias belongs to the first tap only, or the sum would contain it once for each.
 		sum, bias = y, biasValues{}
 	}
 	y, err := n.permute(sum.As(d[0], w.Out[0], cout, w.Out[1], w.Out[2]), []int{0, 2, 1, 3, 4})

@@ -16,6 +16,7 @@ func Rounded(elem Type, v float64) float64 {
 	case Float16:
 		return float64(float16.Fromfloat32(float32(v)).Float32())
 	case BFloat16:
+		// Cut off, not rounded to nearest.
 		return float64(math.Float32frombits(math.Float32bits(float32(v)) &^ 0xffff))
 	case Double:
 		return v
@@ -24,6 +25,8 @@ func Rounded(elem Type, v float64) float64 {
 	case Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, Float4E2M1:
 		return smallFloats[elem].round(v)
 	}
+	// By way of an int64, because Go leaves the conversion of a float beyond the range of a type to the
+	// processor.
 	i := Integer(math.Trunc(v))
 	switch elem {
 	case Int8:

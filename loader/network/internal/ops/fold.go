@@ -249,6 +249,8 @@ func foldDequantizeLinear(n *graph.Node, res []graph.Result) ([]*graph.Const, er
 		})
 	}
 	made := c.Derive(res[0].Dims, to, values)
+	// A large table of weights stays packed until it is needed. What other nodes fold is computed now,
+	// once.
 	if !FoldsLater(n) {
 		v, err := made.Values()
 		if err != nil {
@@ -256,6 +258,7 @@ func foldDequantizeLinear(n *graph.Node, res []graph.Result) ([]*graph.Const, er
 		}
 		made = &graph.Const{Dims: made.Dims, Type: to, Numbers: v}
 	}
+	// Compiled weights may stay 8-bit integers with these scales, which needs half the bytes of fp16.
 	made.Packing = graph.Scaled(s)
 	return []*graph.Const{made}, nil
 }

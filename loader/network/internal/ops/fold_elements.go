@@ -162,6 +162,7 @@ func foldReduction(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			kept[i] = 1
 		}
 	}
+	// A reduction of no elements is its neutral element. A mean has none: 0/0.
 	start := map[string]float64{"ReduceProd": 1, "ReduceMax": math.Inf(-1), "ReduceMin": math.Inf(1)}[n.Op]
 	if count == 0 && n.Op == "ReduceMean" {
 		start = math.NaN()
@@ -181,6 +182,8 @@ func foldReduction(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		case "ReduceL1":
 			out[at] += math.Abs(x)
 		case "ReduceL2", "ReduceSumSquare":
+			// The conversion forbids a fused multiply-add, which some processors have and others do not:
+			// results must not depend on the machine.
 			out[at] += float64(x * x)
 		case "ReduceLogSumExp":
 			out[at] += math.Exp(x)

@@ -94,9 +94,11 @@ func foldGridSample(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	for b := range d[0] {
 		for i := range places {
 			x, y := from.gridToPixels(grid[2*(b*places+i)], from.w), from.gridToPixels(grid[2*(b*places+i)+1], from.h)
+			// A cubic reads pixels on both sides of the point, and pads each of them on its own.
 			if mode != "cubic" && mode != "bicubic" {
 				x, y = from.reflectOrClamp(x, from.w), from.reflectOrClamp(y, from.h)
 			}
+			// A coordinate that is NaN or too large for an integer counts as outside of the image.
 			if x != x || y != y || math.Abs(x) > 1<<30 || math.Abs(y) > 1<<30 {
 				x, y = -2, -2
 			}
@@ -223,6 +225,7 @@ func foldRoiAlign(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	oh, ow, c := to[2], to[3], d[1]
 	scale, ratio := float64(n.Float("spatial_scale", 1)), n.Int("sampling_ratio", 0)
 	mode, missing := n.Text("mode", "avg"), "half_pixel"
+	// Before version 16 of the operator there was no shift by half a pixel.
 	if n.Opset < 16 {
 		missing = "output_half_pixel"
 	}
@@ -239,6 +242,7 @@ func foldRoiAlign(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		}
 		x1, y1 := boxes[4*k]*scale-half, boxes[4*k+1]*scale-half
 		bw, bh := boxes[4*k+2]*scale-half-x1, boxes[4*k+3]*scale-half-y1
+		// Without the shift, every box is at least one pixel large, as the operator's definition says.
 		if half == 0 {
 			bw, bh = max(bw, 1), max(bh, 1)
 		}
@@ -247,6 +251,8 @@ func foldRoiAlign(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		if ratio <= 0 {
 			ny, nx = int(math.Ceil(sy)), int(math.Ceil(sx))
 		}
+		// The number of points follows from box coordinates, which are data: a file of bytes could ask for
+		// years of work.
 		if ny > 1<<10 || nx > 1<<10 {
 			return nil, fmt.Errorf("box needs %d x %d sample points per cell; want at most 1024 x 1024", ny, nx)
 		}
@@ -255,6 +261,8 @@ func foldRoiAlign(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			sum, largest := 0.0, math.Inf(-1)
 			for q := range ny * nx {
 				y, x := y1+sy*(float64(y)+(float64(q/nx)+0.5)/float64(ny)), x1+sx*(float64(x)+(float64(q%nx)+0.5)/float64(nx))
+				// The maximum is that of the weighted terms of each point, not of the points, as in ONNX's
+				// reference implementation.
 				for _, part := range bilinearTerms(v[(b*c+p)*h*w:], h, w, y, x) {
 					sum += part
 					largest = max(largest, part)

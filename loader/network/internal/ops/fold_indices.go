@@ -99,6 +99,8 @@ func foldGatherND(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	size := graph.Elements(d[batch+k:])
 	out := []float64{}
 	rows := len(at) / max(1, k)
+	// Rows of indices that share the batch axes follow each other, so a division finds their batch. Empty
+	// axes must not divide by zero.
 	shared := max(1, rows/max(1, graph.Elements(to[:batch])))
 	for r := range rows {
 		base := 0
@@ -156,9 +158,11 @@ func foldScatterElements(n *graph.Node, res []graph.Result) ([]*graph.Const, err
 	out := slices.Clone(v)
 	own := graph.Strides(d)
 	step := own[axis]
+	// The index replaces the position along this axis, so walking does not move along it.
 	own[axis] = 0
 	graph.Each(to, own, 0, func(k, base int) {
 		p, bad := resolveIndex(at[k], d[axis])
+		// An index tensor that is larger than the data along another axis would reach beyond its end.
 		if bad == nil && base+p*step >= len(out) {
 			bad = fmt.Errorf("index shape %v exceeds data shape %v", to, d)
 		}
@@ -197,6 +201,7 @@ func foldScatterND(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			base += p * own[j]
 		}
 		for i := range size {
+			// In the order of the updates: without a reduction, the last of several for one place wins.
 			out[base+i] = put(out[base+i], with[r*size+i])
 		}
 	}

@@ -99,6 +99,8 @@ func foldCumSum(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	if err != nil || len(which) != 1 {
 		return nil, cmp.Or(err, fmt.Errorf(`input "axis" has %d elements; want 1`, len(which)))
 	}
+	// Limited before the conversion: a huge float has no int, and any axis beyond the rank is refused
+	// alike.
 	axis, err := Axis(len(d), int(max(-graph.MaxRank, min(graph.MaxRank, which[0]))))
 	if err != nil {
 		return nil, err
@@ -142,6 +144,7 @@ func foldHardmax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The older operator flattens the tensor to a matrix.
 	if n.Opset < 13 {
 		d = []int{graph.Elements(d[:axis]), graph.Elements(d[axis:])}
 		axis = 1
@@ -153,6 +156,7 @@ func foldHardmax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	forEachLine(d, axis, func(_, first, step int) {
 		best := first
 		for i := range d[axis] {
+			// Strictly larger, so that the first of equal elements counts, as in ONNX.
 			if v[first+i*step] > v[best] {
 				best = first + i*step
 			}
@@ -315,6 +319,7 @@ func foldSoftmax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	}
 	out := make([]float64, len(v))
 	forEachLine(d, axis, func(_, first, step int) {
+		// The largest element is subtracted first. The quotient is the same, and no exponential overflows.
 		largest, sum := math.Inf(-1), 0.0
 		for i := range d[axis] {
 			largest = max(largest, v[first+i*step])
@@ -324,6 +329,7 @@ func foldSoftmax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		}
 		for i := range d[axis] {
 			x := v[first+i*step] - largest
+			// Not the logarithm of the quotient, which is -Inf once the quotient underflows.
 			if out[first+i*step] = math.Exp(x) / sum; n.Op == "LogSoftmax" {
 				out[first+i*step] = x - math.Log(sum)
 			}

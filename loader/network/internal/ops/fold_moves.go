@@ -174,6 +174,8 @@ func foldPad(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			return nil, err
 		}
 	}
+	// One axis at a time, so that corners are copies of copies, as the modes reflect, edge and wrap define
+	// them.
 	for axis, extent := range c.Dims {
 		cut := max(0, -before[axis])
 		index, err := PaddedElements(mode, extent-cut+min(0, after[axis]), max(0, before[axis]), max(0, after[axis]))

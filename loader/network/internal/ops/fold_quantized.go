@@ -107,6 +107,7 @@ func blockPlaces(n *graph.Node, d, to []int, scales, zeros int) (func(i int) int
 		return nil, err
 	case block < 1:
 		return nil, fmt.Errorf("block_size is %d; want at least 1", block)
+	// The last block may be shorter than the others.
 	case len(to) != len(d) || to[axis] != (d[axis]+block-1)/block:
 		return nil, fmt.Errorf("scale shape %v does not match input shape %v with blocks of %d along axis %d", to, d, block, axis)
 	case zeros != scales:

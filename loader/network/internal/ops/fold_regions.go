@@ -208,6 +208,7 @@ func foldDeformColumns(n *graph.Node, res []graph.Result) ([]*graph.Const, error
 	for b := range d[0] {
 		for c := range d[1] {
 			image := x[(b*d[1]+c)*d[2]*d[3]:][:d[2]*d[3]]
+			// Channels of one group share offsets and masks.
 			group := b*groups + c/(d[1]/groups)
 			for t := range taps {
 				for o := range places {

@@ -111,6 +111,7 @@ func inferPad(n *graph.Node) ([]graph.Result, error) {
 // sizes are invalid, or if both are computed when the network runs.
 func Scales(n *graph.Node, d []int) (scales []float64, out []int, err error) {
 	at, sizes := 1, 3
+	// Version 11 of Resize put the input roi before the scales.
 	if n.Op == "Resize" && n.Opset >= 11 {
 		at = 2
 	}
@@ -134,6 +135,7 @@ func Scales(n *graph.Node, d []int) (scales []float64, out []int, err error) {
 	}
 	whole, policy := slices.Repeat([]float64{1}, len(d)), n.Text("keep_aspect_ratio_policy", "stretch")
 	out = slices.Clone(d)
+	// Sizes decide only if there are no scales; an empty tensor of scales counts as none.
 	if scales == nil {
 		list, ok, err := n.List("", sizes)
 		if err != nil || !ok {
@@ -162,6 +164,7 @@ func Scales(n *graph.Node, d []int) (scales []float64, out []int, err error) {
 		}
 		for i, k := range axes {
 			out[k], whole[k] = list[i], ratios[i]
+			// Sizes are rounded, but extents from scales are rounded down: ONNX defines both.
 			if e := math.Round(common * float64(d[k])); policy != "stretch" && e < graph.MaxElements {
 				out[k], whole[k] = int(e), common
 			}

@@ -119,6 +119,7 @@ func EinsumTerms(n *graph.Node) (terms []string, out string, err error) {
 	}
 	if !arrow {
 		right = "..."
+		// The order of the labels is that of their codes, capitals first, as in NumPy.
 		for l := 'A'; l <= 'z'; l++ {
 			if strings.Count(left, string(l)) == 1 {
 				right += string(l)
@@ -142,6 +143,8 @@ func EinsumTerms(n *graph.Node) (terms []string, out string, err error) {
 			return nil, "", fmt.Errorf("shape %v leaves %d axes for the ellipsis of term %q; want 0 to %d", d, axes, t, len(ellipsisLabels))
 		}
 		labels := []byte(ellipsisLabels[:axes])
+		// Counting down to 0 at the right aligns ellipses of different lengths at their last axes, as
+		// broadcasting does.
 		slices.Reverse(labels)
 		terms[i] = strings.Replace(t, "...", string(labels), 1)
 		if len(labels) > len(longest) {
@@ -189,6 +192,7 @@ func inferEinsum(n *graph.Node) ([]graph.Result, error) {
 		}
 		out = append(out, sizes[l])
 	}
+	// In floating point, because the product of the extents may exceed an int before it is bounded.
 	all := 1.0
 	for _, s := range sizes {
 		all *= float64(s)

@@ -30,6 +30,7 @@ func inferReshape(n *graph.Node) ([]graph.Result, error) {
 		case d < 0 || d > graph.MaxElements:
 			return nil, fmt.Errorf("invalid shape %v; want dimensions from 0 to %d, and at most one -1", list, graph.MaxElements)
 		}
+		// Checked at each axis, so that the product cannot overflow before it is compared.
 		if known *= to[i]; known > graph.Elements(from) && (graph.Elements(from) > 0 || known > graph.MaxElements) {
 			return nil, fmt.Errorf("cannot reshape %v to %v: element counts differ", from, list)
 		}
@@ -160,6 +161,7 @@ func Axis(rank, axis int) (int, error) {
 func inferConcat(n *graph.Node) ([]graph.Result, error) {
 	var out []int
 	missing := 0
+	// Before version 4, a missing axis meant 1.
 	if n.Opset < 4 {
 		missing = 1
 	}
@@ -211,6 +213,7 @@ func inferSplit(n *graph.Node) ([]graph.Result, error) {
 		return nil, fmt.Errorf("num_outputs is %d; want %d, the number of outputs", parts, len(n.Out))
 	}
 	if count := len(n.Out); !given && count > 0 {
+		// Equal parts, of which the last may be smaller (version 18 of the operator).
 		each := (d[axis] + count - 1) / count
 		for left := d[axis]; len(sizes) < count; left -= each {
 			sizes = append(sizes, max(0, min(each, left)))

@@ -108,10 +108,12 @@ func eliminate(a []float64, n int, b []float64) float64 {
 		}
 		for i := range n {
 			f := a[i*n+k]
+			// The determinant needs a triangle only: rows above stay if there is no b to solve for.
 			if i == k || f == 0 || b == nil && i < k {
 				continue
 			}
 			for j := range n {
+				// The conversion forbids a fused multiply-add, so that all machines give the same bits.
 				a[i*n+j] -= float64(f * a[k*n+j])
 				if b != nil {
 					b[i*n+j] -= float64(f * b[k*n+j])

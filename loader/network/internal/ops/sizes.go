@@ -211,6 +211,7 @@ func computeElementBounds(n *graph.Node, r graph.Result) *graph.Span {
 	sound := true
 	forEachBoundCombination(n, func(at *graph.Node) {
 		made, err := Infer(at)
+		// One bound that fails, or another shape, says nothing about the values between the bounds.
 		if !sound || err != nil || !slices.Equal(made[0].Dims, r.Dims) {
 			sound = false
 			return
@@ -226,6 +227,7 @@ func computeElementBounds(n *graph.Node, r graph.Result) *graph.Span {
 		}
 		v, err := c[0].Values()
 		switch {
+		// NaN, such as of Inf - Inf, has no place between two bounds.
 		case err != nil || len(v) != graph.Elements(r.Dims) || slices.ContainsFunc(v, func(x float64) bool { return x != x }):
 			sound = false
 		case s == nil:

@@ -37,6 +37,7 @@ func (m *matcher) isGELUTanhArgument(tensor, x *graph.Value) bool {
 	if !isNearlyEqual(c, math.Sqrt(2/math.Pi)) {
 		return false
 	}
+	// Exporters write one of two forms: c*(x + a*x^3), or c*x*(1 + a*x^2).
 	if len(f) == 1 {
 		sum := m.matchProducer(f[0], "Add")
 		if sum == nil || len(sum.In) != 2 {
@@ -240,9 +241,11 @@ func (m *matcher) matchNorm(out *graph.Value) *graph.Node {
 	}
 	a := map[string]*graph.Attr{"axes": graph.ListOf(axes...), "epsilon": {Float: float32(epsilon)}}
 	reached := len(m.visited)
+	// Both occurrences of d may be separate nodes, because some exporters compute x - mean(x) twice.
 	if x := m.operandOfCentering(d, axes); x != nil && (d == e || m.operandOfCentering(e, axes) == x) {
 		return newUnaryNode("LayerNormalization", x, a)
 	}
+	// The nodes of the failed match stay in the graph.
 	m.visited = m.visited[:reached]
 	if d != e {
 		return nil

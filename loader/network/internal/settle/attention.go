@@ -99,6 +99,8 @@ func prependPastKeys(e *expansion, a *attentionArgs) (err error) {
 	if a.pastK.Given() && len(a.pastK.Dims) == 4 {
 		keys += a.pastK.Dims[2]
 	}
+	// A cache of fixed size is larger than its contents. Attention works without the zeros; only the
+	// outputs have them.
 	if unused := a.present - keys; unused > 0 {
 		joined := *a
 		joined.presentK, joined.presentV, joined.present = nil, nil, 0

@@ -17,6 +17,8 @@ const maxDepth = 8
 func (s *settler) settleIf(n *Node) error {
 	c := n.Input(0).Const
 	if c == nil {
+		// An error is kept in the node and not returned: it refuses this node, and reading goes on after
+		// it.
 		if n.Unstated = s.settleBothBranches(n); n.Unstated == nil {
 			n.Unsized = inferBranchResults(n)
 		}
@@ -34,6 +36,7 @@ func (s *settler) settleIf(n *Node) error {
 	if err != nil {
 		return err
 	}
+	// The branch becomes part of the graph around it, where names must stay unique.
 	if name := s.findDuplicateName(g.Nodes); name != "" {
 		return fmt.Errorf("branch redefines tensor %q; want a unique name", name)
 	}

@@ -40,6 +40,7 @@ func expandCenterCropPad(e *expansion) error {
 		switch extra := sizes[i] - d[axis]; {
 		case sizes[i] < 0:
 			return fmt.Errorf("size is %d; want at least 0", sizes[i])
+		// Go rounds -extra/2 down, so the first half of an odd cut is the smaller one, as for the padding.
 		case extra < 0:
 			cut, starts, ends = append(cut, axis), append(starts, -extra/2), append(ends, -extra/2+sizes[i])
 		case extra > 0:

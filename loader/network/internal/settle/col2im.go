@@ -46,6 +46,7 @@ func expandCol2Im(e *expansion) error {
 		}
 		n := reach/strides[i] + 1
 		blocks, count = append(blocks, n), count*n
+		// Elements after the last block stay zero. output_padding keeps their rows in the result.
 		extra[i] = reach % strides[i]
 	}
 	if count != d[2] {
@@ -56,6 +57,8 @@ func expandCol2Im(e *expansion) error {
 	}
 	weights := make([]float64, d[1]*size)
 	for i := range d[1] {
+		// An identity for each channel: element k of a block goes to place k, and the transposed
+		// convolution adds where blocks overlap.
 		weights[i*size+i%size] = 1
 	}
 	x, err := e.emitReshape(nil, e.Input(0), blocks...)

@@ -26,6 +26,8 @@ func expandDeformConv(e *expansion) error {
 	if k, given, err := e.List("kernel_shape", -1); err != nil || given && (len(k) != 2 || k[0] != f[2] || k[1] != f[3]) {
 		return fmt.Errorf("kernel_shape is %v for weights of shape %v: %v", k, f, err)
 	}
+	// An operator of this package: only the sampling depends on computed places, so the host does that
+	// alone and the engine the multiplications.
 	columns, err := e.emitNode(nil, "DeformColumns", a, e.inputTensor(0), e.inputTensor(2), e.inputTensor(4))
 	if err != nil {
 		return err

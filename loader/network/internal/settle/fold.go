@@ -32,6 +32,7 @@ func (s *settler) foldNode(n *Node) (bool, error) {
 			return false, err
 		}
 		return true, setConstantResults(n, c)
+	// They need the shape alone, and none that may still become smaller.
 	case "Shape", "Size":
 		if d, err := n.Dims(0); err != nil || d == nil || n.In[0].Least != nil {
 			return false, nil
@@ -54,6 +55,8 @@ func (s *settler) foldNode(n *Node) (bool, error) {
 		return false, nil
 	}
 	for i, v := range n.In {
+		// Values that were not read stop the fold, but not of operators that only move elements or compute
+		// them later.
 		if c := v.Const; v.Given() && (c == nil || c.Absent() && !op.Has(ops.Keeps) && (i > 0 || !ops.FoldsLater(n.Node))) {
 			return false, nil
 		}
@@ -64,6 +67,7 @@ func (s *settler) foldNode(n *Node) (bool, error) {
 	if err := inferResults(n); err != nil {
 		return false, err
 	}
+	// The budget comes before the work: constants can fold to sizes far beyond the file's.
 	for _, out := range n.Results {
 		if err := s.budget.Spend(ops.FoldBytes(n.Node) * graph.Elements(out.Dims)); err != nil {
 			return false, err

@@ -143,6 +143,7 @@ func (s *settler) settleScan(n *Node) error {
 		}
 		steps = d[axes[i]]
 	}
+	// Each step is a copy of the body in the graph.
 	if steps > graph.MaxRounds {
 		return fmt.Errorf("scan has %d rounds; want at most %d", steps, graph.MaxRounds)
 	}
@@ -175,6 +176,7 @@ func (s *settler) settleScan(n *Node) error {
 			continue
 		}
 		list := takeResults(stacked, i-len(states))
+		// 1 prepends each result to the output instead of appending it.
 		if n.listedInt("scan_output_directions", i-len(states)) != 0 {
 			slices.Reverse(list)
 		}

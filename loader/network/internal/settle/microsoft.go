@@ -109,6 +109,8 @@ func expandGatherBlockQuantized(e *expansion) error {
 			zero = e.newConstant(&graph.Const{Dims: sd, Type: graph.Uint8, Numbers: slices.Repeat([]float64{middle}, graph.Elements(sd))})
 		}
 	}
+	// All of the table is dequantized before rows are selected: both are constants mostly, and are folded
+	// before anything is compiled.
 	w, err := e.emitNode(nil, "DequantizeLinear", attributes{"axis": newIntAttr(axis), "block_size": newIntAttr(e.Int("block_size", 128))}, table, e.inputTensor(2), zero)
 	if err == nil {
 		_, err = e.emitNode(e.outputTensor(0), "Gather", attributes{"axis": newIntAttr(e.Int("gather_axis", 0))}, w, e.inputTensor(1))

@@ -71,11 +71,13 @@ func expandEmbedNorm(e *expansion) error {
 			return err
 		}
 	}
+	// The third result is the sum before the norm, so the sum gets that name.
 	if out := e.outputTensor(2); out.Given() {
 		if sum, err = e.emitNode(out, "Identity", nil, sum); err != nil {
 			return err
 		}
 	}
+	// 1e-12 is the operator's default, smaller than that of LayerNormalization.
 	norm := attributes{"axis": newIntAttr(-1), "epsilon": newFloatAttr(float64(e.Float("epsilon", 1e-12)))}
 	if _, err := e.emitNode(e.outputTensor(0), "LayerNormalization", norm, sum, e.inputTensor(5), e.inputTensor(6)); err != nil {
 		return err

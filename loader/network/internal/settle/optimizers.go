@@ -175,6 +175,7 @@ func expandMomentum(e *expansion, rate, count *graph.Value, p parameter) error {
 	if err != nil {
 		return err
 	}
+	// ONNX applies the gradient in full in the first step.
 	if steps == 0 {
 		beta = 1
 	}

@@ -240,6 +240,8 @@ func expandEinsum(e *expansion) error {
 		}
 	}
 	for len(terms) > 2 {
+		// A label that no later term and not the result has is summed over now, while the intermediate
+		// tensor is small.
 		needed, kept := right+strings.Join(terms[2:], ""), ""
 		for _, l := range terms[0] + terms[1] {
 			if strings.ContainsRune(needed, l) && !strings.ContainsRune(kept, l) {
@@ -283,6 +285,7 @@ func (e *expansion) nameEllipsis(terms []string, right string) (string, error) {
 			return "", err
 		}
 		for k, l := range terms[i] {
+			// Digits broadcast an axis of extent 1, and letters do not.
 			if old, ok := sizes[l]; ok && old != d[k] {
 				return "", fmt.Errorf("equation %q broadcasts an ellipsis, which is not supported with repeated labels or more than two inputs", e.Text("equation", ""))
 			}

@@ -19,6 +19,7 @@ func expandQuant(e *expansion) error {
 	if err != nil {
 		return err
 	}
+	// Integers up to 2048 are exact in fp16, and their sums with a zero point must be too.
 	if high-low > 1023 {
 		return fmt.Errorf("integers from %g to %g are not supported; want at most 10 bits", low, high)
 	}
@@ -43,10 +44,13 @@ func expandQuant(e *expansion) error {
 	if err != nil {
 		return err
 	}
+	// A product with the reciprocal instead of a quotient: the engine divides by a table.
 	steps := []step{{"Mul", nil, []*graph.Value{nil, e.newFloatConstant(scale.Dims, inverse)}}, {"RoundSmall", nil, nil}}
 	clip := step{"Clip", attributes{"min": newFloatAttr(low), "max": newFloatAttr(high)}, nil}
 	if slices.ContainsFunc(z, func(v float64) bool { return v != 0 }) {
 		zeros := e.newFloatConstant(zero.Dims, z)
+		// The range is one of quantized values, so the zero point is added before the clip and subtracted
+		// after it.
 		steps = append(steps, step{"Add", nil, []*graph.Value{nil, zeros}}, clip, step{"Sub", nil, []*graph.Value{nil, zeros}})
 	} else {
 		steps = append(steps, clip)

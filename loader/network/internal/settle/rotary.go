@@ -23,6 +23,7 @@ func expandRotaryEmbedding(e *expansion) error {
 	var err error
 	if joined {
 		n := e.Int("num_heads", 0)
+		// Without num_heads, the tables say how large a head is: they have one angle for each pair.
 		if t := cos.Dims; n == 0 && len(t) > 0 && t[len(t)-1] > 0 {
 			n = d[2] / (2 * t[len(t)-1])
 		}
@@ -92,6 +93,7 @@ func (e *expansion) rotatePairs(out, x, cos, sin, places *graph.Value, neighbors
 		return nil, err
 	}
 	parts := []*graph.Value{first, second}
+	// Rotated pairs have to alternate again, as in the input; halves are only put one after the other.
 	if neighbors {
 		y, err := interleaveElements(e, parts, d[0], d[1], d[2], part/2)
 		if err != nil {

@@ -178,6 +178,7 @@ func expandSplitToSequence(e *expansion) error {
 	if err != nil {
 		return err
 	}
+	// Each part becomes a tensor of the graph, and their number is data of the file.
 	if e.copied += len(sizes); e.copied > maxUnrolled {
 		return fmt.Errorf("sequences and unrolled loops have more than %d tensors and nodes", maxUnrolled)
 	}

@@ -53,6 +53,7 @@ func expandSTFT(e *expansion) error {
 	if length > d[1] {
 		return fmt.Errorf("frame length %d exceeds the signal of %d elements", length, d[1])
 	}
+	// Weights for cosines and sines grow with the square of the frame.
 	if bins*length > maxWaves/2 {
 		return fmt.Errorf("frame length %d needs a matrix of %d elements; want at most %d", length, 2*bins*length, maxWaves)
 	}
@@ -62,6 +63,7 @@ func expandSTFT(e *expansion) error {
 	v := make([]float64, 2*bins*length)
 	for i := range v {
 		at, k, part := i%length, i/length%bins, i/length/bins
+		// The window is multiplied into the weights, which costs nothing when the network runs.
 		if v[i] = dftFactor(k, at, length, part); window != nil {
 			v[i] *= window[at]
 		}
@@ -113,6 +115,7 @@ func readSTFTSizes(e *expansion, elements int) (window []float64, step, length i
 	if step, err = size(1, "frame_step", 0); err == nil {
 		length, err = size(3, "frame_length", len(window))
 	}
+	// Shorter windows would be centered in some frameworks; ONNX does not define them.
 	if err == nil && window != nil && len(window) != length {
 		err = fmt.Errorf("window has %d elements; want the frame length, %d", len(window), length)
 	}

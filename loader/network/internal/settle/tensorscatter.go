@@ -46,6 +46,7 @@ func expandTensorScatter(e *expansion) error {
 		return fmt.Errorf("%d positions for a batch of %d", len(at), cache[0])
 	}
 	e.copied += len(at)
+	// Equal positions, the usual case, need one concatenation for the whole batch.
 	equal := !slices.ContainsFunc(at, func(p int) bool { return p != at[0] })
 	var rows []*graph.Value
 	for b, p := range at {
@@ -63,6 +64,7 @@ func expandTensorScatter(e *expansion) error {
 				}
 			}
 		}
+		// In circular mode, the position after the last is the first.
 		row, err := e.overwrite(in[0], in[1], axis, p%cache[axis])
 		if err != nil {
 			return err

@@ -74,6 +74,7 @@ func expandConv(e *expansion) error {
 		return err
 	}
 	taps, groups, places := graph.Elements(f[2:]), e.Int("group", 1), graph.Elements(w.Out)
+	// Each tap is a slice of the whole input, and becomes layers of its own.
 	if taps > maxComputedTaps {
 		return fmt.Errorf("kernel with computed weights has %d elements; want at most %d", taps, maxComputedTaps)
 	}
@@ -88,6 +89,8 @@ func expandConv(e *expansion) error {
 	for t := range rows {
 		part, err := e.emitTap(x, w, t)
 		if err == nil {
+			// With the taps as innermost axis of each channel, rows are in the order of the weights, which
+			// then need no transpose.
 			rows[t], err = e.emitReshape(nil, part, d[0], groups, f[1], 1, places)
 		}
 		if err != nil {
@@ -199,6 +202,8 @@ func expandConvTranspose(e *expansion) error {
 		}
 		span := (w.Taps[i]-1)*w.Dilations[i] + 1
 		before[i] = span - 1 - w.Before[i]
+		// Computed from the output, because output_padding and auto_pad can make it longer than the
+		// formula of the window.
 		after[i] = w.Out[i] + span - 1 - before[i] - d[2+i]*step
 	}
 	if x, err = e.emitPadding(x, before, after); err != nil {
@@ -348,6 +353,8 @@ func (e *expansion) emitTrainingNorm(d []int) error {
 	if err != nil {
 		return err
 	}
+	// The variance comes from differences, not from E(x^2) - E(x)^2, which loses all digits in fp16 if the
+	// mean is large.
 	centered, err := e.emitNode(nil, "Sub", nil, e.inputTensor(0), mean)
 	if err != nil {
 		return err

@@ -123,6 +123,7 @@ func (x *operation) convertBlock(b *mil.Block, inputs []string) (results []strin
 		return nil, nil
 	}
 	x.copies++
+	// A block is converted once for each iteration, and every copy needs names of its own.
 	prefix := fmt.Sprintf("%s/%d/", x.name, x.copies)
 	outer := x.renamed
 	x.reader.renamed = maps.Clone(outer)
@@ -134,11 +135,14 @@ func (x *operation) convertBlock(b *mil.Block, inputs []string) (results []strin
 		x.renamed[in.Name] = inputs[i]
 	}
 	for i := range b.Operations {
+		// Loops may nest, so the limit counts operations over all of them.
 		if x.unrolled++; x.unrolled > maxUnrolled {
 			x.fail(fmt.Errorf("unrolled blocks exceed the limit of %d operations", maxUnrolled))
 			return nil, nil
 		}
 		op := x.copyOperation(&b.Operations[i], prefix)
+		// Conditions of loops are computed from counters: unless these are constants, it is not known how
+		// often the body runs.
 		if x.foldScalar(op) {
 			continue
 		}
@@ -247,6 +251,7 @@ func (x *operation) foldScalar(op *mil.Operation) bool {
 		operands[i] = v
 	}
 	v := f(operands[0], operands[1])
+	// The result is stored as int32.
 	const limit = 1 << 31
 	if v < -limit || v >= limit {
 		return false

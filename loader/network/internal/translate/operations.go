@@ -35,6 +35,8 @@ func newEmitterTable() map[string]func(x *operation) {
 		"inverse": func(x *operation) {
 			x.emitNode("Reciprocal", []string{x.emitIntermediateNode("Add", []string{x.inputName("x"), x.newFloatConstant(x.floatArgument("epsilon", 1e-4))})})
 		},
+		// Defaults here are those of MIL's operators, which differ from ONNX's. This one keeps the
+		// logarithm of 0 finite in fp32, and rounds to 0 in fp16.
 		"log": func(x *operation) {
 			x.emitNode("Log", []string{x.emitIntermediateNode("Add", []string{x.inputName("x"), x.newFloatConstant(x.floatArgument("epsilon", 1e-45))})})
 		},
@@ -68,6 +70,8 @@ func newEmitterTable() map[string]func(x *operation) {
 		"space_to_depth": func(x *operation) {
 			x.emitNode("SpaceToDepth", []string{x.inputName("x")}, newIntAttr("blocksize", x.intArgument("block_size", 1)))
 		},
+		// The same rearrangement as depth_to_space, but the channels of the result are the outer axis
+		// (CRD).
 		"pixel_shuffle": func(x *operation) {
 			x.emitNode("DepthToSpace", []string{x.inputName("x")}, newIntAttr("blocksize", x.intArgument("upscale_factor", 1)), newTextAttr("mode", "CRD"))
 		},
@@ -101,6 +105,7 @@ func newEmitterTable() map[string]func(x *operation) {
 		"one_hot": emitOneHot, "scatter_nd": emitScatter, "scatter_along_axis": emitScatter,
 		"argsort": emitArgSort, "scatter": emitScatterAlongAxis, "reverse_sequence": emitReverseSequence, "sliding_windows": emitSlidingWindows,
 		"space_to_batch": emitSpaceToBatch, "batch_to_space": emitBatchToSpace, "resample": emitResample,
+		// MIL gives a row for each element, and ONNX a column.
 		"non_zero": func(x *operation) {
 			x.emitNode("Transpose", []string{x.emitIntermediateNode("NonZero", []string{x.inputName("x")})}, newIntsAttr("perm", 1, 0))
 		},
@@ -137,6 +142,7 @@ func newEmitterTable() map[string]func(x *operation) {
 		"reduce_log_sum": "ReduceLogSum", "reduce_log_sum_exp": "ReduceLogSumExp",
 	} {
 		t[mil] = func(x *operation) {
+			// Always written, because ONNX keeps reduced axes unless told otherwise, and MIL drops them.
 			a := []attribute{newIntAttr("keepdims", x.intArgument("keep_dims", 0))}
 			if x.hasArgument("axes") {
 				a = append(a, newIntsAttr("axes", x.intsArgument("axes")...))
@@ -393,6 +399,7 @@ func emitLayerNorm(x *operation) {
 	if x.hasArgument("beta") {
 		args[2] = x.inputName("beta")
 	}
+	// ONNX normalizes the last axes only. A sorted permutation is none, so that is the usual case.
 	if slices.IsSorted(perm) {
 		x.emitNode("LayerNormalization", args, at...)
 		return

@@ -115,6 +115,7 @@ func (x *operation) argumentShape(key string) []int64 {
 func unpackAffineWeights(x *operation) {
 	q, scale, zero, axis := x.readPackedValues("quantized_data"), x.readPackedValues("scale"), x.readPackedValues("zero_point"), x.readPackedValues("axis")
 	d := x.argumentShape("quantized_data")
+	// Files of weights may be missing: shapes suffice to compile and to time.
 	if q == nil || scale == nil {
 		x.fillAbsentResult()
 		return
@@ -142,6 +143,7 @@ func unpackAffineWeights(x *operation) {
 		k := i / max(1, after) % int(d[at])
 		z := 0.0
 		if len(zero) > 0 {
+			// One scale or zero point serves the whole axis.
 			z = zero[min(k, len(zero)-1)]
 		}
 		q[i] = (q[i] - z) * scale[min(k, len(scale)-1)]
@@ -261,6 +263,7 @@ func (x *operation) lookUpVectors(index, lut []float64, lutShape []int64, axis [
 			return nil
 		}
 		for k, e := range lut[entry*size : (entry+1)*size] {
+			// The elements of an entry are adjacent along the axis, not in memory.
 			out[(i/after*size+k)*after+i%after] = e
 		}
 	}
@@ -405,6 +408,7 @@ func unpackSparseTensor(x *operation) {
 	for i, v := range mask {
 		bits[i] = byte(v)
 	}
+	// Files hold a byte or a bit for each element of the mask. Only the length tells them apart.
 	if len(bits) != n {
 		if len(bits) != (n+7)/8 {
 			x.err = fmt.Errorf("mask has %d bytes for %d elements; want one byte or one bit per element", len(bits), n)
@@ -425,6 +429,8 @@ func unpackSparseTensor(x *operation) {
 		at++
 	}
 	p := &graph.Packing{Form: graph.Sparse}
+	// The nonzero values may be packed themselves, and the inner form is what the engine's weights can
+	// use.
 	if of := x.packings[x.constants[x.inputName("nonzero_data")]]; of != nil {
 		p = of
 	}

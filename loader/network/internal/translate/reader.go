@@ -86,6 +86,8 @@ func Function(f *mil.Function, dir string, text bool) (*Graph, error) {
 		}
 	}
 	for _, out := range f.Outputs {
+		// The label of a classifier is a string, which the network does not compute. Its probabilities
+		// become the output instead, unless they are one already.
 		if all, ok := r.labels[out]; ok {
 			if slices.Contains(f.Outputs, all) {
 				continue
@@ -169,8 +171,11 @@ func (r *reader) translateOperation(op *mil.Operation) error {
 		return x.translateControl()
 	}
 	if ok {
+		// A function that fails may have emitted nodes already. They are removed, and the operation
+		// becomes one unknown node with the reason.
 		first, fixed := len(r.model.Nodes), x.err
 		f(x)
+		// An argument that the function did not read may change the meaning of the operation.
 		if x.checkReads(); x.err == fixed {
 			return nil
 		}
