@@ -59,6 +59,8 @@ func (a *Accuracy) summarize(p *Presets) error {
 			sessions.addPair(r.Time, r.Sample.Session)
 			sizes.addPair(r.Time, sizeClass(row))
 			states.addToStateGroups(r)
+			// A roofline and the columns of a table stand for models that are simpler than this one. They
+			// are compared with the same rows.
 			chip := p.chipOf(r.Sample)
 			roof.addPair(Pair{r.Sample.rooflineTime(&chip), r.Time.Reference}, names...)
 			e := p.estimate(r.Sample)

@@ -219,6 +219,7 @@ func (c *Chain) addSteps(count int, steps ...Step) {
 // only for convolutions with a stride, which skip them; the weights of the measured ones had none.
 // Equal layers share their tasks, so the caller must not change the tasks.
 func (l *lowerer) lowerLayer(x layer.Layer) ([]Step, error) {
+	// Rows of chains repeat one layer up to hundreds of times, and compiling it is the expensive part.
 	key := fmt.Sprintf("%+v", x)
 	if s, ok := l.layers[key]; ok {
 		return s, nil

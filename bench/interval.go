@@ -52,6 +52,7 @@ func NewSpreads() (*Spreads, error) {
 		return nil, err
 	}
 	s := &Spreads{rows: make(map[string]int), runs: make(map[string]map[string]int)}
+	// Rows without a prediction that left them out would make the interval too narrow.
 	rows = slices.DeleteFunc(rows, func(r measured.Row) bool { _, ok := left[r.ID]; return !ok || r.Latency == 0 })
 	for i := range rows {
 		r := &rows[i]
@@ -70,6 +71,8 @@ func NewSpreads() (*Spreads, error) {
 			s.norms = append(s.norms, ratio{x.ratio(), x.Machine})
 		}
 	}
+	// An interval for a session that the fit has not seen must come from fits that left out whole
+	// sessions, not single rows.
 	for _, protocol := range Protocols() {
 		var list []deviation
 		for i := range rows {

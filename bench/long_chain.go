@@ -28,6 +28,8 @@ func LongChain(n int) (*loader.Program, error) {
 		first = *d
 	}
 	next := first
+	// Registers keep their values from task to task, so a descriptor with one record does the same work
+	// again.
 	next.Records = first.Records[:1]
 	next.Words = regs.HeaderWords + 1 + len(first.Records[0].Values)
 	next.Header.Timing = next.Header.Timing.WithNextSize(uint32(next.Words - 1))

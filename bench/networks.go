@@ -174,7 +174,9 @@ type LayerTime struct {
 // by text, a list of layers in YAML or a program in MIL, and compiled as by the given release.
 func timeNetwork(text string, release layer.Release, c hw.Chip, h host.Host) (*NetworkTime, error) {
 	out := new(NetworkTime)
+	// It is not known which tensors stayed in L2 in the measured runs. The two runs are the bounds.
 	for _, memory := range [...]bool{false, true} {
+		// Read again, because compiling changes the layers.
 		n, err := readNetwork(text)
 		if err != nil {
 			return nil, err

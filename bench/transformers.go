@@ -94,6 +94,7 @@ func buildDepthAnything(height, width int) string {
 	var maps []milTensor
 	for i := range layers {
 		x = p.addBlock(x, heads, milTensor{})
+		// The head reads the last four layers, as in the small model of the paper.
 		if i < layers-4 {
 			continue
 		}
@@ -101,6 +102,7 @@ func buildDepthAnything(height, width int) string {
 		k := len(maps)
 		y = p.conv(p.reshape(y, 1, channels, rows, columns), 48<<k, 1, milWindow{1, 1, 0})
 		switch k {
+		// Of the four maps, two are enlarged, one keeps its size and one is halved.
 		case 0, 1:
 			y = p.enlarge(y, 4>>k)
 		case 3:

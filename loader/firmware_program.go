@@ -102,6 +102,7 @@ func readFirmware(name, procedure string, file []byte) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Firmware containers do not name a chip. All that are known are of the M1's generation.
 	p := &Program{Name: name, Form: FormFirmware, Subtype: SubtypeM1, file: file}
 	var from *PackageProgram
 	for i := range pkg.Programs {

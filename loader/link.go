@@ -190,6 +190,7 @@ func (l *Linked) checkAccess(task int, a *access) error {
 	case a.write && s.Prot&ProtWrite == 0:
 		return bad("are not writable in segment")
 	}
+	// Reach is that of the tile DMA: nobody asks which part of the weights a program reads.
 	if !a.kernel {
 		l.Reach[at].extendTo(addr, addr+a.bytes, a.write)
 	}

@@ -150,6 +150,8 @@ func (o *Options) chooseReader(name string, head []byte, size int64) (func(file 
 	case MagicContainer:
 		return func(file []byte) (*Program, error) { return o.readContainer(name, file) }, nil
 	}
+	// Forms with a magic number come first. The others are told apart by contents that agree with the size
+	// of the file, the least certain last.
 	if isCaptureText(head) {
 		if size > maxCapture {
 			return nil, newFormatError(0, nil, "captured registers have %d bytes; want at most %d", size, maxCapture)

@@ -167,6 +167,7 @@ func (s *Symbol) parseElementType() (ElementType, bool) {
 //
 //	image:t11=ar1;0;1;12=s192n:ar1;0;3;13=s64c:ar1;0;1;14=s64h:ar1;0;77;15=s2w:5
 func (s *Symbol) parseShape() (Shape, bool) {
+	// At the last mark, because the name of a tensor may contain one.
 	name, rest, ok := splitAtLastMark(s.Name, ":t", "=")
 	if !ok || s.Type != SymbolShape {
 		return Shape{}, false

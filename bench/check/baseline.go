@@ -203,11 +203,15 @@ func NewEntry(r *anesim.Result, input string) (Entry, error) {
 				e.NoValues = append(e.NoValues, name)
 			}
 		}
+		// A baseline without checksums must say why, or a later check would pass without having compared
+		// any.
 		if len(e.NoValues) > 0 || len(e.Outputs) == 0 {
 			e.Why = report.WhyNoOutputs(r)
 		}
 	}
 	if r.Model.Kind() == anesim.KindNetwork {
+		// Missing layers cost nothing in the totals, so a layer that becomes missing would look like an
+		// improvement.
 		e.NotModelled = report.MissingOf(r)
 		for i := range r.Layers {
 			if l := &r.Layers[i]; l.Report != nil {

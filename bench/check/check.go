@@ -133,6 +133,8 @@ func (b *Baseline) Check(got *Entry, tolerance float64) Verdict {
 		return !slices.ContainsFunc(want.NotModelled, func(w report.Missing) bool { return w.Name == m.Name })
 	})
 	now := anesim.ThisTool()
+	// Whether the model, its constants or the program changed is found before any cost, since it is the
+	// reason for each difference that follows.
 	v.ModelChanged = b.Tool.Version != now.Version || b.Tool.Revision != now.Revision || b.Tool.Constants != now.Constants
 	v.Constants = listConstantChanges(want.Constants, got.Constants)
 	if want.Chip != got.Chip {
@@ -146,6 +148,7 @@ func (b *Baseline) Check(got *Entry, tolerance float64) Verdict {
 	}
 	everywhere, byLayer, each := collectRegisterChanges(pairs)
 	v.compareCosts(total, &want.Total, &got.Total, tolerance, everywhere)
+	// A difference inside the model's interval may be no difference on the device.
 	if t := &got.Total; t.TimeHighNs > 0 && t.TimeNs != want.Total.TimeNs {
 		v.Low, v.High = float64(t.TimeLowNs/t.TimeNs)-1, float64(t.TimeHighNs/t.TimeNs)-1
 		v.Within = want.Total.TimeNs > t.TimeLowNs && want.Total.TimeNs < t.TimeHighNs
@@ -278,6 +281,7 @@ func (v *Verdict) compareOutputs(want []report.Output, e *Entry) {
 		v.Unverified = true
 		return
 	case e.Values && len(want) == 0:
+		// An output that cannot be compared is not a pass: somebody who asked for values relies on it.
 		v.Uncompared, v.Unverified = "no checksums in the baseline: update it with values (--update --values)", true
 		return
 	case len(got) == 0 && len(want) > 0:

@@ -191,6 +191,7 @@ func (c *Comparison) String() string {
 func (c *Cost) explain(m *measure, want float64) (why []string) {
 	if t := float64(c.TimeNs); m.of == "cycles" && t > 0 && m.v > 0 {
 		low, high := float64(c.TimeLowNs)/t-1, float64(c.TimeHighNs)/t-1
+		// First, because it makes all else unnecessary: the expectation may be right and the model not.
 		if r := want/m.v - 1; c.TimeHighNs > 0 && low <= r && r <= high {
 			why = append(why, fmt.Sprintf("the difference is inside anesim's error (%+.0f %+.0f%%)", 100*low, 100*high))
 		}

@@ -80,6 +80,7 @@ func (v *Verdict) Places() []Place {
 	at := map[string]int{}
 	var list []Place
 	for _, d := range v.Differences {
+		// The layers say the same in words that a user knows.
 		if layered && strings.HasPrefix(d.Where, "descriptor ") {
 			continue
 		}

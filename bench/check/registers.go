@@ -42,6 +42,7 @@ func collectRegisterChanges(pairs []pair) (everywhere []string, byLayer map[stri
 			}
 		}
 	}
+	// What most descriptors share, such as another patch, is likely the cause, so it comes first.
 	slices.SortStableFunc(list, func(a, b change) int { return cmp.Compare(b.n, a.n) })
 	for i, c := range list {
 		if i == mostRegisters {

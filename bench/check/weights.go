@@ -73,6 +73,8 @@ func collectConstants(p *loader.Program, set []firmware.Override) ([]Constants, 
 		}
 		b := t.Header.Bases
 		if s := &t.Operands.Source1; s.DRAM && b.RBase0() == regs.BARWeights {
+			// Constants of a planar task are fp16, unless the task has weights too, whose form is then
+			// unknown for the whole.
 			c.Halves = c.Halves || len(c.Parts) == 0
 			low, high := s.Extent()
 			add(t.Bases.Source1+uint64(low), uint64(high-low))

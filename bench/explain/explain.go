@@ -163,6 +163,7 @@ type Tried struct {
 //
 // Errors are those of [anesim.Model.Run].
 func Explain(ctx context.Context, m *anesim.Model, o anesim.Options, how Options) (*Explanation, error) {
+	// Values cost most of the time of a run and change no cycle, and every trial repeats the run.
 	o.Values, o.Repeat, o.Idle, o.Progress = false, 1, 0, nil
 	res, err := m.Run(ctx, o)
 	if err != nil {
@@ -200,6 +201,7 @@ func Explain(ctx context.Context, m *anesim.Model, o anesim.Options, how Options
 	if err := x.tryChipVariants(ctx); err != nil {
 		return nil, err
 	}
+	// The order of the trials is that of their cost, and that of the report is by gain.
 	slices.SortStableFunc(x.doc.Trials, func(a, b Change) int { return cmp.Compare(b.SavedNs, a.SavedNs) })
 	return x.doc, nil
 }
@@ -316,6 +318,7 @@ func (x *explainer) explainNetwork(ctx context.Context) error {
 		cycles clock.Cycles
 	}
 	var groups []*group
+	// Networks repeat their blocks. Layers that are alike are tried once and count together.
 	byWords := map[string]*group{}
 	words := make([]string, len(x.base.Layers))
 	for i := range x.base.Layers {
@@ -351,6 +354,7 @@ func (x *explainer) explainNetwork(ctx context.Context) error {
 	x.sortParts()
 	slices.SortStableFunc(groups, func(a, b *group) int { return cmp.Compare(b.cycles, a.cycles) })
 	b := findNeighbors(x.model.Network(), cmp.Or(x.base.Options.Memories().Lane, layer.MaxLane))
+	// Only the largest groups are tried: each trial compiles a layer, and a small one can gain little.
 	for _, g := range groups[:min(len(groups), cmp.Or(x.how.Top, DefaultTop))] {
 		if err := x.tryRewrites(ctx, g.layer, g.names); err != nil {
 			return err

@@ -76,6 +76,8 @@ func Compare(ctx context.Context, plain *anesim.Result) (*Comparison, error) {
 	if n := countElements(net); n > maxElements {
 		return nil, fmt.Errorf("comparison with float32 needs the %d elements of all inputs and results of layers; want at most %d", n, maxElements)
 	}
+	// The second run has other outputs, so programs in the cache are of no use, and its statistics would
+	// be those of another network.
 	o.Precision, o.Progress, o.Cache = false, nil, nil
 	o.Inputs = findInputs(plain)
 	open := *net
@@ -90,6 +92,8 @@ func Compare(ctx context.Context, plain *anesim.Result) (*Comparison, error) {
 			c.engine[l.Layer.Output] = l.Data
 		}
 	}
+	// More outputs change which layers are fused and with them the rounding. That is measured, not assumed
+	// to be small.
 	c.compareRuns(plain, read)
 	if err := c.computeLayers(ctx, plain.Layers); err != nil {
 		return nil, err

@@ -132,6 +132,8 @@ func (c *call) combine() ([]float32, error) {
 		if c.SecondReLU {
 			z = max(z, 0)
 		}
+		// In float64 and then rounded, so that a quotient or a power is the nearest float32 on every
+		// machine.
 		out[i] = float32(f(float64(c.in[0][i]), z))
 	})
 	if c.Bias {

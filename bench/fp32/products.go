@@ -66,6 +66,7 @@ func (c *call) multiply() ([]float32, error) {
 		return nil, fmt.Errorf("right side has %d elements; want %d or %d", len(right), k*n, batch*k*n)
 	}
 	out := make([]float32, batch*m*n)
+	// Columns are divided too, because a layer may have one large matrix instead of many.
 	ranges := (n + columnRange - 1) / columnRange
 	forEachParallel(batch*ranges, c.workers, func(i int) {
 		b, first := i/ranges, i%ranges*columnRange
@@ -129,6 +130,7 @@ func (p *product) compute(y []float32, stride, first, last int) {
 			if i+1 < p.rows {
 				b = p.left[(i+1)*p.depth:]
 			}
+			// Equal lengths let the compiler drop the bounds checks of the loop below.
 			b = b[:len(panel)]
 			var a0, a1, a2, a3, b0, b1, b2, b3 float32
 			for k := range panel {

@@ -26,6 +26,8 @@ func (l *layout) findAliasingAxis(steps *int) (a *axis, known bool) {
 			list = append(list, a)
 		}
 	}
+	// By stride: if each axis starts beyond the reach of all smaller ones, no search is needed. That holds
+	// for nearly all layouts.
 	slices.SortStableFunc(list, func(a, b axis) int { return cmp.Compare(a.stride, b.stride) })
 	long, at := l.inner, -1
 	for i, a := range list {
@@ -37,6 +39,7 @@ func (l *layout) findAliasingAxis(steps *int) (a *axis, known bool) {
 	if at < 0 {
 		return nil, true
 	}
+	// The search begins with the largest stride, which leaves the fewest differences to try.
 	slices.Reverse(list)
 	s := search{list, l.inner, min(*steps, foldSteps)}
 	before := s.steps

@@ -121,6 +121,8 @@ func newState(p *loader.Program, l *loader.Linked) *state {
 	for i := range l.Map {
 		m := &l.Map[i]
 		lo, hi := int64(m.Addr), int64(m.End())
+		// Whatever the file or the host fills counts as written before the first task. The rest is written
+		// by tasks or not at all.
 		if m.Data != nil || m.Unmade || m.Prot&loader.ProtWrite == 0 || m.Prot&loader.ProtExec != 0 {
 			s.memory.setOrigin(lo, hi, given)
 			continue
@@ -330,6 +332,8 @@ func (s *state) readRegion(td int32, register string, r *region, g *ground) {
 			if v.kind == passing {
 				missing += x.hi - x.lo
 			}
+			// Neighboring spans mostly have one writer, so comparing with the last one keeps the list
+			// short without a search.
 			if x.by != last && len(from) < writersMost {
 				from = append(from, x.by)
 			}
@@ -342,6 +346,8 @@ func (s *state) readRegion(td int32, register string, r *region, g *ground) {
 	if s.checkPartlyOverwritten(td, r, g, from) || g == &s.l2 && s.checkStaleSource(td, r, from) {
 		return
 	}
+	// Memory that others may write, such as an input, is not reported: the program does not show who fills
+	// it.
 	if missing > 0 && (g == &s.l2 || s.isWrittenOnlyByChain(r.base)) {
 		what := "the L2"
 		if g == &s.memory {

@@ -62,6 +62,7 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 func readRecords(r io.Reader) ([]Row, error) {
 	c := csv.NewReader(r)
 	c.ReuseRecord = true
+	// Spreadsheets leave out empty columns at the end of a row.
 	c.FieldsPerRecord = -1
 	head, err := c.Read()
 	if err != nil {
@@ -72,6 +73,7 @@ func readRecords(r io.Reader) ([]Row, error) {
 	}
 	columns := make(map[string]int)
 	for i, name := range head {
+		// Spreadsheets write a byte order mark before the first column.
 		columns[strings.TrimSpace(strings.TrimPrefix(name, "\ufeff"))] = i
 	}
 	for _, name := range [...]string{"op", "latency_us"} {
@@ -108,6 +110,7 @@ func readRecords(r io.Reader) ([]Row, error) {
 // parseRow parses a record into a row. The function cell returns the cell in the named column, and
 // line is the number of the line for errors.
 func parseRow(cell func(string) string, line int) (Row, error) {
+	// A tier may have a suffix, as in T2-host. Rules depend on the tier alone.
 	tier, _, _ := strings.Cut(cell("tier"), "-")
 	notes := cell("notes")
 	r := Row{
@@ -149,6 +152,7 @@ func parseRow(cell func(string) string, line int) (Row, error) {
 		}
 	}
 	r.Bytes = uint64(bytes)
+	// A rate was computed from the latency, so it is no second measurement.
 	if r.Latency > 0 {
 		r.GFLOPS = 0
 	}

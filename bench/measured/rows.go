@@ -38,6 +38,7 @@ func parseRows(text string) ([]Row, error) {
 			return nil, &RowError{n, fmt.Sprintf("row has %d fields; want 11", len(f)), nil}
 		}
 		r := Row{ID: f[0], Tier: f[1], Chip: f[2], Machine: f[3], Op: f[4], Source: sources[f[10]]}
+		// Each row says where it comes from: a figure without a source cannot be checked.
 		if r.Source == "" {
 			return nil, &RowError{n, fmt.Sprintf("unknown source %q; want a name from an earlier \"source\" line", f[10]), nil}
 		}
@@ -62,6 +63,7 @@ func parseRows(text string) ([]Row, error) {
 
 // setShapeValue sets the dimension of r with the given name, such as "Cin", to the number in v.
 func (r *Row) setShapeValue(name, v string) (err error) {
+	// The keys are the columns of the CSV form in lower case, but for those that only this form has.
 	ints := map[string]*int{
 		"n": &r.N, "cin": &r.Cin, "h": &r.H, "w": &r.W, "cout": &r.Cout, "kh": &r.Kh, "kw": &r.Kw,
 		"stride": &r.Stride, "groups": &r.Groups, "m": &r.M, "k": &r.K, "cols": &r.Cols, "depth": &r.Depth,

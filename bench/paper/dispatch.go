@@ -29,6 +29,7 @@ func (p *paper) compareDescriptors() error {
 			parts = append(parts, e5.Part{Program: q, Container: q.Bytes()})
 		}
 		var build []e5.Entry
+		// The documents count seven pairs of build information; their contents are unknown.
 		for i := range 7 {
 			build = append(build, e5.Entry{Key: fmt.Sprint("key", i), Value: "value"})
 		}

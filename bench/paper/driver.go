@@ -32,6 +32,7 @@ func (p *paper) compareDriverLayouts() error {
 				return fmt.Errorf("paper: cannot open a driver client: %v", ret)
 			}
 			r := c.Call(uint32(n), driver.Arguments{
+				// One byte too many, which the documents say that these selectors refuse.
 				Scalars: make([]uint64, x.ScalarsIn), Struct: make([]byte, x.StructIn+1), ScalarsOut: x.ScalarsOut, StructOut: x.StructOut,
 			})
 			if r.Return == 0xe00002c2 {

@@ -268,6 +268,7 @@ func (x *comparison) items(r *rule, q *question) (list []item) {
 		}
 	}
 	for index := 0; index < q.elements(); index += q.step(r) {
+		// A result that differs between chips would be counted for or against a rule that all chips share.
 		if r.deciding && !r.property && !x.isSettled(q, index) {
 			continue
 		}
@@ -288,6 +289,8 @@ func (x *comparison) items(r *rule, q *question) (list []item) {
 			if alternative.deviates {
 				base = x.baseOf(q, index)
 			}
+			// Only elements in which an alternative differs can decide against it, and only if the base is
+			// what the device gave.
 			decides = decides || it.other[i] != base && base == expected
 		}
 		if decides {

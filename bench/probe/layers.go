@@ -157,6 +157,7 @@ func (b *builder) convolve(name string, x input, weights []half, k int, bias []h
 	if bias != nil {
 		from["bias"] = b.constant(newHalves(bias, cout))
 	}
+	// The ReLU is an operation of its own, as a converter writes it; the engine is expected to merge it.
 	if relu {
 		b.ask(q, "relu", arguments{"x": b.operation("conv", name+"_sum", q.shape, from)})
 		return
@@ -268,6 +269,8 @@ func (b *builder) askElementwise() {
 		x := newNumber(g, -14, 14)
 		_, e := math.Frexp(x)
 		sum[0] = append(sum[0], toHalf(x))
+		// An exponent within 12 of the other: operands far apart give the larger one, and show no
+		// rounding.
 		sum[1] = append(sum[1], toHalf(math.Ldexp(newNumber(g, -12, 2), e-1)))
 		y := newNumber(g, -12, 4)
 		_, e = math.Frexp(y)
@@ -305,6 +308,7 @@ func (b *builder) askTables() {
 	g := numpy.New(50)
 	signed, positive := make([]half, elementsOf(shape)), make([]half, elementsOf(shape))
 	for i := range signed {
+		// The range reaches beyond all knots of the tables, so the lines outside are asked for too.
 		signed[i], positive[i] = toHalf(newNumber(g, -16, 3)), toHalf(math.Abs(newNumber(g, -14, 15)))
 	}
 	anySign, above := b.input("signed", signed, shape...), b.input("positive", positive, shape...)
@@ -385,6 +389,7 @@ func (b *builder) askReduction(name string, columns int, x []half) {
 
 // askNorms asks for a softmax and a layer norm of the same rows.
 func (b *builder) askNorms() {
+	// One seed for both, so that a difference between the two is not one of their data.
 	const rows, columns = 32, 256
 	g := numpy.New(51)
 	data := newNormals(g, rows*columns, 1)

@@ -61,6 +61,7 @@ func rulesOf(c *hw.Chip) []rule {
 	infinity := [2]string{"operands from 0x7c00 on are numbers from 65536 on, as on M4 and M6", "operands from 0x7c00 on are infinite, as on M1"}
 	large := [2]string{"terms from 4096 on are added exactly, as on M4 and M6", "terms from 4096 on lose bits in groups of four, as on M1"}
 	bit := map[bool]int{true: 1}
+	// These two differ between chips. Each is a rule whose alternative is the other kind of chip.
 	isInfinity, otherInfinity := bit[chip.KeepsInfinity], bit[!chip.KeepsInfinity]
 	isCoarse, otherCoarse := bit[chip.CoarseSums], bit[!chip.CoarseSums]
 	withInfinity, withSums := chip, chip
@@ -139,6 +140,7 @@ func rulesOf(c *hw.Chip) []rule {
 	}
 	exact := []alternative{roundExact("exact, rounded once, as by a processor", roundEven, true)}
 	factor, code := toWide(scale), toWide(codeScale)
+	// Below, no alternative is known to be right. The answers only say which of them a device agrees with.
 	return append(rules,
 		rule{name: "reduce-sum", statement: "the sum of a row on the planar engine", questions: []string{"reduce_sum", "reduce_sum_4096"}, open: true,
 			alternatives: append([]alternative{

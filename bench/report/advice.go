@@ -31,6 +31,7 @@ func Advice(d *hw.DescriptorReport) string {
 	case "throttle":
 		return part(uint64(a.Throttle)) + " are lost to the power limit"
 	}
+	// No stall is largest, so computing is, on one of the two kinds of engines.
 	if d.Engines == 0 {
 		return "the planar engine computes in " + part(uint64(a.Compute))
 	}

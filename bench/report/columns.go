@@ -82,6 +82,8 @@ func listCostColumns() []Column[Descriptor] {
 		newCSVColumn("dma_source2", func(x *d) Value { return newSizeValue(x.DMA.Source2) }),
 		newCSVColumn("dma_kernel", func(x *d) Value { return newSizeValue(x.DMA.Kernel) }),
 		newCSVColumn("dma_destination", func(x *d) Value { return newSizeValue(x.DMA.Destination) }),
+		// Columns without a CSV name are for people only: a text table leaves out what CSV gives in
+		// several columns.
 		{"", "bound by", "bound by", "the cause with the most cycles", 0, true, func(x *d) Value { return newCauseValue(x.Bound) }},
 		{"dma_total", "moved", "moved", "bytes between device memory and the engine", 2, false, func(x *d) Value { return newSizeValue(x.DMA.Total) }},
 		{"", "GB/s", "GB/s", "bytes over working time", 5, false, func(x *d) Value { return newRateValue(newRates(0, x.DMA.Total, x.WorkingNs).GBPerS) }},

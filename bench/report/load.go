@@ -173,6 +173,8 @@ func NewLoad(l *scripts.Load) *Load {
 		bin := LoadBin{AtNs: clock.Nanoseconds(i) * r.BinTime, ForNs: r.BinTime, EnergyNJ: b.Energy, Utilisation: float64(b.Busy / r.BinTime)}
 		bin.Watts = float64(b.Energy) / float64(r.BinTime)
 		for k := range r.Clients {
+			// The last bin collects what comes after the end of the simulated time. It is not divided
+			// among clients.
 			if busy := r.Clients[k].Busy; i < l.Config.Bins {
 				share := 0.0
 				if busy != nil {

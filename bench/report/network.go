@@ -402,6 +402,8 @@ func NewNetwork(r *anesim.Result) *Network {
 	for _, c := range r.CopiedStates {
 		d.Notes = append(d.Notes, fmt.Sprintf("state %s goes through the host from call to call: %s", c.Input, c.Why))
 	}
+	// Notes are in the order of a reader's questions: what is assumed for all, then for single tensors,
+	// then what is missing.
 	d.Notes = append(d.Notes, r.PrecisionNotes()...)
 	if n := len(d.NotModelled); n == 1 {
 		d.Notes = append(d.Notes, "not modelled: 1 layer, in no total")
@@ -440,6 +442,7 @@ func newLayer(l *anesim.LayerResult) Layer {
 		Name: x.Name, Op: x.Op, In: listExtents(x.Lower.In), Out: listExtents(x.Out), Kernel: formatWindow(x),
 		Folded: append([]string{}, x.Folded...), Program: l.Program, Modelled: l.Modelled(), Note: l.Note, Caveat: l.Caveat,
 	}
+	// A layer without a result rests on nothing.
 	if l.Modelled() {
 		d.Rests = x.Caveat()
 	}

@@ -197,6 +197,7 @@ func newPlacement(compute string, s placement.Segmenter, p *placement.Plan) *Pla
 				x.Messages = append(x.Messages, s.Backend+": "+s.Message)
 			}
 		}
+		// Without a size the cost is 0, which must not pass for a free operation.
 		if !c.Operation.Sized {
 			d.WithoutACost = append(d.WithoutACost, x.Path)
 		}

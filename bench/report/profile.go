@@ -44,6 +44,8 @@ func WriteProfiles(w io.Writer, name, file string, parts []ProfilePart, waiting 
 		for _, d := range sumDescriptors(p.Result) {
 			b.addDescriptor(&d)
 		}
+		// A long program lists only its first descriptors. The groups hold the others, so the sums are
+		// complete.
 		for _, g := range p.Result.Report.Rest.Groups {
 			b.addDescriptor(&descriptorSum{
 				DescriptorReport: hw.DescriptorReport{Op: g.Op, Shape: g.Shape, Cycles: g.Cycles, Parts: g.Parts, DMA: g.DMA}, count: g.Count,
@@ -62,6 +64,7 @@ func WriteProfiles(w io.Writer, name, file string, parts []ProfilePart, waiting 
 		b.addSample(b.newSampleStack(nil, "energy: waiting"), 0, 0, b.nJ.roundNext(float64(waiting)), 0)
 	}
 	b.profile.DurationNanos = int64(math.Round(float64(b.time)))
+	// pprof refuses an invalid profile with less of a reason.
 	if err := b.profile.CheckValid(); err != nil {
 		return err
 	}
@@ -103,6 +106,7 @@ func sumDescriptors(r *anesim.Result) []descriptorSum {
 		counted := r.Counted(p, disp)
 		runs := 1
 		if disp == &p.Dispatches[len(p.Dispatches)-1] {
+			// The last listed dispatch stands for those that are like it.
 			runs += p.Again
 		}
 		for i := range counted.Descriptors {

@@ -144,6 +144,7 @@ func newFlows(r *anesim.Result) flows {
 			case !l.Modelled():
 			case run.Tasks > 0:
 				does[p.First+i] = l
+			// A merged layer has no descriptors. Its arrows start where its work is done.
 			case i > 0:
 				does[p.First+i] = does[p.First+i-1]
 			}
@@ -320,6 +321,8 @@ func (t *tracer) drawDescriptor(d *hw.DescriptorReport, s *anesim.Span, from, to
 		if n == 0 {
 			continue
 		}
+		// Times are rounded from the start of the descriptor, not added up, so that no slice ends after
+		// the descriptor that holds it.
 		begin := min(to, roundTime(s.At+hz.Time(at)))
 		at += n
 		end := min(to, roundTime(s.At+hz.Time(at)))

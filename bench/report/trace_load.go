@@ -119,6 +119,8 @@ func (t *loadTracer) drawEvent(e traffic.Event) {
 		t.beginSlice(t.engine, at, "run", client.Name, nil, nil, argument{"call", uint64(e.Call)}, argument{"run", uint64(e.Run)})
 	case traffic.Ran, traffic.Stopped:
 		t.endSlice(t.engine, at)
+		// Work that is preempted, or has another run, waits in the queue again; the count of the queue has
+		// not gone down for it.
 		if e.What == traffic.Stopped || e.Run+1 < len(client.Works()[e.Turn].Runs) {
 			in(fmt.Sprintf("queue %d", client.Priority))
 			return

@@ -66,6 +66,8 @@ func runClientAlone(ctx context.Context, c *traffic.ScriptClient, o anesim.Optio
 	if err != nil {
 		return nil, err
 	}
+	// The simulation repeats this one result for every call, so the model must be such that all calls are
+	// alike.
 	res, err := m.Run(ctx, o)
 	if err != nil {
 		return nil, err

@@ -87,6 +87,7 @@ func expandListItem(item string) ([]string, error) {
 		return nil, fmt.Errorf("invalid range %q; want FROM <= TO and a positive step, or 0 < FROM <= TO and a factor above 1", item)
 	}
 	var values []string
+	// One value more than allowed, by which the caller sees that the range is too long.
 	for v := from; v <= to && len(values) <= maxValues; v = v*factor + step {
 		values = append(values, strconv.Itoa(v))
 	}

@@ -106,6 +106,7 @@ func mergeRows(files []*shardFile, visit func(*shardFile) error) (total int, err
 		if err := f.readHeader(); err != nil {
 			return 0, err
 		}
+		// Compared as bytes: columns in another order would be merged as wrong values.
 		if first := files[0]; !bytes.Equal(f.header, first.header) {
 			return 0, f.errorf("columns differ from those of %s; want files from the same sweep", report.Printable(first.name))
 		}
@@ -116,6 +117,7 @@ func mergeRows(files []*shardFile, visit func(*shardFile) error) (total int, err
 			queue = append(queue, f)
 		}
 	}
+	// A merge of sorted files, so that a sweep of any length needs memory for one row of each.
 	heap.Init(&queue)
 	var first *shardFile
 	origin, points := "", 0

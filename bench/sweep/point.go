@@ -191,6 +191,7 @@ func computeInOrder(first, n, workers int, compute func(worker, i int) []string,
 		done  chan struct{}
 	}
 	work := make(chan *item)
+	// The bound keeps finished rows from piling up behind a slow one.
 	queue := make(chan *item, 4*workers)
 	stop := make(chan struct{})
 	defer close(stop)
@@ -199,6 +200,7 @@ func computeInOrder(first, n, workers int, compute func(worker, i int) []string,
 		defer close(work)
 		for i := first; i < n; i++ {
 			x := &item{index: i, done: make(chan struct{})}
+			// First into the queue, whose order is that of the output, then to a worker.
 			for _, c := range [...]chan *item{queue, work} {
 				select {
 				case c <- x:

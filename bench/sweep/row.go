@@ -53,6 +53,8 @@ func (t *timer) timeRow(point int) []string {
 		if t.area != nil && len(row) == 2+len(t.grid) {
 			row = append(row, "")
 		}
+		// A point that fails keeps its row: a sweep of thousands should not end at one, and merging counts
+		// the points.
 		row = append(row, make([]string, results-2)...)
 		return append(row, report.Cell(err.Error()), t.Origin)
 	}

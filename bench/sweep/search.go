@@ -136,6 +136,7 @@ func (s *Search) SetBudget(limits string) error {
 // steps[i] of its range. If the design was timed before, it returns the earlier result.
 func (s *Search) timeDesign(steps []int) (*Candidate, error) {
 	key := fmt.Sprint(steps)
+	// Both searches come back to the same steps often.
 	if c, ok := s.seen[key]; ok {
 		return &c, nil
 	}
@@ -163,6 +164,7 @@ func (s *Search) timeDesign(steps []int) (*Candidate, error) {
 		if err != nil {
 			return nil, err
 		}
+		// Relative to its budget, so that excesses of different units can be added.
 		c.excess += max(0, v/s.limits[i].most-1)
 	}
 	s.seen[key] = c
@@ -188,6 +190,8 @@ func (s *Search) Run() (start, best *Candidate, err error) {
 	}
 	best = start
 	const quarter, threeQuarters, middle = knobSteps / 4, 3 * knobSteps / 4, knobSteps / 2
+	// Cycles are a step function of most constants, so a simplex may get stuck. Several starts and a
+	// descent along single constants are the remedy.
 	for _, from := range [...]int{-1, middle, quarter, threeQuarters} {
 		if from >= 0 {
 			for i := range at {

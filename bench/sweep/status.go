@@ -131,6 +131,7 @@ func readStatus(name string) (s Status) {
 		}
 	}()
 	m := &shardFile{name: name, file: f}
+	// A shard that has just begun is no error.
 	if info.Size() == 0 {
 		return s
 	}
@@ -145,6 +146,7 @@ func readStatus(name string) (s Status) {
 	for {
 		before := m.point
 		switch err := m.readRow(); {
+		// A writer may be in the middle of a row while the file is read.
 		case m.torn:
 			s.cut = true
 			return s

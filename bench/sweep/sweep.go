@@ -60,6 +60,7 @@ func New(d *Description) (*Sweep, error) {
 	}
 	o.Workers = 1
 	s := &Sweep{Options: o, dims: d.Dims}
+	// Programs come first, and all words from the first axis on are axes.
 	words := 1 + slices.IndexFunc(args[1:], isAxis)
 	if words == 0 {
 		words = len(args)

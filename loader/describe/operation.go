@@ -37,6 +37,7 @@ func describeEngineOperation(g *regs.Groups) []string {
 			name += " with bias"
 		}
 		parts = append(parts, name)
+		// Only what differs from the plain operation is said: most windows have stride 1 and no padding.
 		if v := c.ConvCfg; v.Sx() > 1 || v.Sy() > 1 {
 			parts = append(parts, fmt.Sprintf("stride %dx%d", v.Sy(), v.Sx()))
 		}

@@ -21,6 +21,7 @@ func (l *Layer) Caveat() string {
 func (l *Layer) describeUnknownForm() string {
 	w := &l.Window
 	switch {
+	// The first match is reported, so a case precedes those that it is a part of.
 	case l.Op == Pool && (l.Dilation > 1 || max(w.Sy, w.Sx) > MaxStride):
 		return "no program shows a pooling window with dilation or a stride above 3: it is lowered as maxima of shifted rows, so its time may be far off"
 	case l.Op == Pool:

@@ -195,6 +195,8 @@ func (o *output) parseRegisters(group, line string) {
 		names := expandNames(line[:at])
 		if line[at] == '=' {
 			value, rest, _ := strings.Cut(line[at+1:], " ")
+			// Expanded, so that a change of the last address alone is reported as one and not as a change
+			// of all.
 			first, step, stepped := strings.Cut(value, "..+")
 			base, _ := strconv.ParseUint(first, 0, 64)
 			by, _ := strconv.ParseUint(step, 0, 64)

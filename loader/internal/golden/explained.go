@@ -29,6 +29,8 @@ func Explained(t *testing.T, pattern string, program func(t *testing.T, c *Case)
 				td = text
 			}
 			if ok {
+				// By descriptor and line: a reason belongs to a value, so a register that changes has none
+				// until somebody writes it.
 				why[td+text], c.Want[i] = reason, text
 			}
 		}

@@ -314,6 +314,8 @@ func (d *Descriptor) format(before []Descriptor) string {
 	}
 	fields, like := d.Fields, -1
 	for i := len(before) - 1; i >= max(0, len(before)-reach); i-- {
+		// A reader is sent to another descriptor only if that saves a third of the registers. The nearest
+		// of equal ones wins, and a farther one has to be better.
 		if differ := d.differingFields(&before[i]); len(differ) < len(fields)-len(d.Fields)/3 || like >= 0 && len(differ) < len(fields) {
 			fields, like = differ, i
 		}
