@@ -184,11 +184,11 @@ var fitted [numActivations]func() *Table
 
 func init() {
 	for i := range fitted {
-		fitted[i] = sync.OnceValue(func() *Table { return fitTableOf(Activation(i)) })
+		fitted[i] = sync.OnceValue(func() *Table { return fitActivationTable(Activation(i)) })
 	}
 }
 
-func fitTableOf(a Activation) *Table {
+func fitActivationTable(a Activation) *Table {
 	d := activations[a]
 	f := d.f
 	if a == AtanFar { // the first knot of the real table is on the function without its zero part
@@ -207,7 +207,7 @@ func fitTableOf(a Activation) *Table {
 // if a is not one of [Activations].
 func (a Activation) Deviation() Deviation {
 	d := activations[a]
-	return TableOf(a).deviationWithin(d.f, cmp.Or(d.within, inf))
+	return TableOf(a).computeDeviationWithin(d.f, cmp.Or(d.within, inf))
 }
 
 func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }

@@ -62,19 +62,19 @@ func (a Arithmetic) reduceAtLevel(lv level, acc, panel []float32, lanes int, tap
 	for m := range taps.vectors {
 		v := &taps.vectors[m]
 		sums := acc[m*lanes:][:lanes]
-		f, flush := a.formOf(x, v, k, start.largest(m))
+		f, flush := a.chooseForm(x, v, k, start.largestMagnitude(m))
 		if f == ordered {
 			if rows == nil {
 				rows = findRowMaxima(lv, panel, k)
 			}
-			f, flush = a.formOfRows(rows, taps.vector(m), start.largest(m))
+			f, flush = a.chooseFormByRows(rows, taps.vectorWeights(m), start.largestMagnitude(m))
 		}
 		if f == ordered {
 			late = append(late, m)
 			continue
 		}
 		if len(v.rows) > 0 && lanes >= rowLanes {
-			start.fill(sums, m)
+			start.setSums(sums, m)
 			at = reduceSparse(lv, sums, panel, lanes, v, f, flush, at)
 			continue
 		}
@@ -92,7 +92,7 @@ func (a Arithmetic) reduceAtLevel(lv level, acc, panel []float32, lanes int, tap
 	for vectors := range slices.Chunk(late, blockVectors) {
 		reduceBlock(lv, acc, panel, lanes, taps, vectors, start, converted, k)
 		for _, m := range vectors {
-			a.reorder(acc[m*lanes:][:lanes], panel, lanes, taps, m, start)
+			a.recomputeInOrder(acc[m*lanes:][:lanes], panel, lanes, taps, m, start)
 		}
 	}
 }
@@ -113,10 +113,10 @@ func reduceBlock(lv level, acc, panel []float32, lanes int, taps *Taps, vectors 
 	whole := lanes - lanes%minStripLanes
 	for _, m := range vectors {
 		sums := acc[m*lanes:][:lanes]
-		start.fill(sums[:whole], m)
+		start.setSums(sums[:whole], m)
 		// The columns that fill no strip are left to portable code: callers that want speed fill strips.
 		if whole < lanes {
-			rest := start.lanesFrom(whole)
+			rest := start.skipLanes(whole)
 			reduceUnordered(sums[whole:], panel[whole:], lanes, taps, m, &rest)
 		}
 	}
@@ -124,7 +124,7 @@ func reduceBlock(lv level, acc, panel []float32, lanes int, taps *Taps, vectors 
 	for first := 0; first < taps.k; first += blockTaps {
 		b := block{stride: uintptr(lanes) * 4, k: min(blockTaps, taps.k-first), flush: flush}
 		for i := range b.taps {
-			b.taps[i] = &taps.vector(vectors[min(i, len(vectors)-1)])[first]
+			b.taps[i] = &taps.vectorWeights(vectors[min(i, len(vectors)-1)])[first]
 		}
 		for l, width := 0, 0; l < whole; l += width {
 			width = stripLanes(lv, whole-l)
@@ -181,13 +181,13 @@ func (a Arithmetic) reduceRowsAtLevel(lv level, acc, plane []float32, at []int, 
 		a.reduceRowsPacked(lv, acc, plane, at, taps, start)
 		return
 	}
-	f, flush := a.formOf(newExtremes(findExtremesAtLevel(lv, plane)), v, taps.k, max(start, -start))
+	f, flush := a.chooseForm(newExtremes(findExtremesAtLevel(lv, plane)), v, taps.k, max(start, -start))
 	if f == ordered {
 		a.reduceRowsPacked(lv, acc, plane, at, taps, start)
 		return
 	}
-	(&Start{PerVector: []float32{start}}).fill(acc, 0)
-	addRows(lv, acc, plane, at, taps.vector(0), f, flush)
+	(&Start{PerVector: []float32{start}}).setSums(acc, 0)
+	addRows(lv, acc, plane, at, taps.vectorWeights(0), f, flush)
 	finishAtLevel(lv, acc)
 }
 

@@ -25,7 +25,7 @@ func TestDeviationCounts(t *testing.T) {
 	if d := clip.Deviation(off); d.Max != 0.5 || d.RMS != 0.5 || d.Count != 2*31*1024 {
 		t.Errorf("half off everywhere: %+v", d)
 	}
-	if d := clip.deviationWithin(off, 1); d.RMS != 0.5 || d.Count != 2*(0x3c00+1) {
+	if d := clip.computeDeviationWithin(off, 1); d.RMS != 0.5 || d.Count != 2*(0x3c00+1) {
 		t.Errorf("half off within 1, the ends included: %+v", d)
 	}
 	if d := clip.Deviation(func(float64) float64 { return math.NaN() }); d != (Deviation{}) {

@@ -36,7 +36,7 @@ func (t *Table) Eval(x float16.Float16) float16.Float16 {
 
 // EvalSlice replaces each element of x by the table's value for it.
 func (t *Table) EvalSlice(x []float16.Float16) {
-	results := t.findResults(len(x))
+	results := t.cachedResults(len(x))
 	if results == nil {
 		for i, h := range x {
 			x[i] = t.Eval(h)
@@ -48,9 +48,9 @@ func (t *Table) EvalSlice(x []float16.Float16) {
 	}
 }
 
-// findResults returns the values for all fp16 inputs once enough elements have been evaluated to
+// cachedResults returns the values for all fp16 inputs once enough elements have been evaluated to
 // pay for their computation, and before that nil. The next n elements count as evaluated.
-func (t *Table) findResults(n int) *[1 << 16]float16.Float16 {
+func (t *Table) cachedResults(n int) *[1 << 16]float16.Float16 {
 	if r := t.results.Load(); r != nil {
 		return r
 	}

@@ -81,7 +81,7 @@ func prepareAtLevel(lv level, weights []weight, widened []float32) digest {
 	if n > 0 {
 		var e digest
 		prepareNEON(&weights[0], &widened[0], n, &e)
-		d = d.add(e)
+		d = d.merge(e)
 	}
 	return d
 }
@@ -100,7 +100,7 @@ func narrowAtLevel(lv level, dst []float16.Float16, acc []float32, p *Post) {
 	n := 0
 	if lv != portable {
 		if n = len(acc) &^ 3; n > 0 {
-			narrowNEON(&dst[0], &acc[0], n, p.Scale, p.Bias, max(p.floor(), -65536))
+			narrowNEON(&dst[0], &acc[0], n, p.Scale, p.Bias, max(p.lowerBound(), -65536))
 		}
 	}
 	narrowPortable(dst[n:], acc[n:], p)

@@ -27,11 +27,11 @@ func anyHalf(rng *rand.Rand, wild int) float16.Float16 {
 func reduceByDefinition(a Arithmetic, acc, panel []float32, lanes int, taps *Taps, m int, start *Start) {
 	for l := range acc {
 		var sum accumulator
-		sum.start(start.at(m, l), a)
-		for i, w := range taps.vector(m) {
-			sum.add(panel[i*lanes+l], w.value(), a)
+		sum.setBias(start.startValue(m, l), a)
+		for i, w := range taps.vectorWeights(m) {
+			sum.addProduct(panel[i*lanes+l], w.value(), a)
 		}
-		acc[l] = sum.value()
+		acc[l] = sum.roundedSum()
 	}
 }
 

@@ -77,8 +77,8 @@ func (m TableMode) stepsToZero() float64 {
 	return 0
 }
 
-// isStraight reports whether the table is evaluated at the input itself, and not at a part of it
+// usesWholeInput reports whether the table is evaluated at the input itself, and not at a part of it
 // such as its mantissa or fraction.
-func (m TableMode) isStraight() bool {
+func (m TableMode) usesWholeInput() bool {
 	return m == ModePlain || m == ModeNegative || m == ModeOdd
 }

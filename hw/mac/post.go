@@ -71,8 +71,8 @@ func (p *Post) Apply(dst []float16.Float16, acc []float32) {
 	narrowAtLevel(active, dst, acc, p)
 }
 
-// scaleAndBias returns a*Scale + Bias.
-func (p *Post) scaleAndBias(a float32) float32 {
+// applyScaleAndBias returns a*Scale + Bias.
+func (p *Post) applyScaleAndBias(a float32) float32 {
 	return addWithoutNaN(multiplyWithoutNaN(a, p.Scale), p.Bias)
 }
 
@@ -94,8 +94,8 @@ func addWithoutNaN(a, b float32) float32 {
 	return s
 }
 
-// floor returns the value that replaces results below it.
-func (p *Post) floor() float32 {
+// lowerBound returns the value that replaces results below it.
+func (p *Post) lowerBound() float32 {
 	if p.ReLU {
 		return 0
 	}
@@ -105,7 +105,7 @@ func (p *Post) floor() float32 {
 // narrowPortable computes [Post.Apply] without a table.
 func narrowPortable(dst []float16.Float16, acc []float32, p *Post) {
 	for i, a := range acc {
-		v := p.scaleAndBias(a)
+		v := p.applyScaleAndBias(a)
 		if p.ReLU && !(v > 0) {
 			v = 0
 		}

@@ -18,8 +18,8 @@ import (
 // 64; columns beyond a multiple of 16 are slow. The panel should have at most half a megabyte.
 func (a Arithmetic) Reduce(acc, panel []float32, lanes int, taps *Taps, start Start) {
 	vectors := len(taps.vectors)
-	if lanes < 0 || len(panel) != lanes*taps.k || len(acc) != lanes*vectors || !start.fits(vectors, lanes) {
-		panic(lengths("Reduce", "%d lanes do not match a panel of %d values, %d vectors of %d taps, %d results and %d start values",
+	if lanes < 0 || len(panel) != lanes*taps.k || len(acc) != lanes*vectors || !start.hasValuesFor(vectors, lanes) {
+		panic(formatLengthError("Reduce", "%d lanes do not match a panel of %d values, %d vectors of %d taps, %d results and %d start values",
 			lanes, len(panel), vectors, taps.k, len(acc), max(len(start.PerVector), len(start.PerLane))))
 	}
 	if len(acc) > 0 {
@@ -34,8 +34,8 @@ type Start struct {
 	PerLane   []float32 // one for each lane of all vectors
 }
 
-// fits reports whether s has values for the given numbers of vectors and lanes.
-func (s *Start) fits(vectors, lanes int) bool {
+// hasValuesFor reports whether s has values for the given numbers of vectors and lanes.
+func (s *Start) hasValuesFor(vectors, lanes int) bool {
 	switch {
 	case s.PerVector != nil && s.PerLane != nil:
 		return false
@@ -45,8 +45,8 @@ func (s *Start) fits(vectors, lanes int) bool {
 	return s.PerLane == nil || len(s.PerLane) == lanes
 }
 
-// at returns the value at which the sum of vector m in lane l starts.
-func (s *Start) at(m, l int) float32 {
+// startValue returns the value at which the sum of vector m in lane l starts.
+func (s *Start) startValue(m, l int) float32 {
 	switch {
 	case s.PerVector != nil:
 		return s.PerVector[m]
@@ -56,10 +56,10 @@ func (s *Start) at(m, l int) float32 {
 	return 0
 }
 
-// largest returns the largest magnitude of a value at which a sum of vector m starts.
-func (s *Start) largest(m int) float32 {
+// largestMagnitude returns the largest magnitude of a value at which a sum of vector m starts.
+func (s *Start) largestMagnitude(m int) float32 {
 	if s.PerLane == nil {
-		v := s.at(m, 0)
+		v := s.startValue(m, 0)
 		return max(v, -v)
 	}
 	largest := float32(0)
@@ -69,23 +69,23 @@ func (s *Start) largest(m int) float32 {
 	return largest
 }
 
-// fill sets acc to the values at which the sums of the first lanes of vector m start, as integers in
+// setSums sets acc to the values at which the sums of the first lanes of vector m start, as integers in
 // units.
-func (s *Start) fill(acc []float32, m int) {
+func (s *Start) setSums(acc []float32, m int) {
 	n := 1 // number of different values
 	if s.PerLane != nil {
 		n = len(acc)
 	}
 	for l := range acc[:n] {
-		acc[l] = math.Float32frombits(uint32(int32(roundAway(float64(s.at(m, l)) * (1 << fraction)))))
+		acc[l] = math.Float32frombits(uint32(int32(roundAway(float64(s.startValue(m, l)) * (1 << fraction)))))
 	}
 	for ; n < len(acc); n *= 2 {
 		copy(acc[n:], acc[:n])
 	}
 }
 
-// lanesFrom returns the start values of the lanes from l on.
-func (s *Start) lanesFrom(l int) Start {
+// skipLanes returns the start values of the lanes from l on.
+func (s *Start) skipLanes(l int) Start {
 	if s.PerLane == nil {
 		return *s
 	}
@@ -101,11 +101,11 @@ func (s *Start) lanesFrom(l int) Start {
 // len(plane)-len(acc). It is fastest with at least 64 outputs.
 func (a Arithmetic) ReduceRows(acc, plane []float32, at []int, taps *Taps, start float32) {
 	if len(at) != taps.k || len(taps.vectors) == 0 {
-		panic(lengths("ReduceRows", "found %d rows for %d vectors of %d taps; want equal numbers and one vector", len(at), len(taps.vectors), taps.k))
+		panic(formatLengthError("ReduceRows", "found %d rows for %d vectors of %d taps; want equal numbers and one vector", len(at), len(taps.vectors), taps.k))
 	}
 	for _, o := range at {
 		if o < 0 || o > len(plane)-len(acc) {
-			panic(lengths("ReduceRows", "row of %d values at %d is outside the plane of %d values", len(acc), o, len(plane)))
+			panic(formatLengthError("ReduceRows", "row of %d values at %d is outside the plane of %d values", len(acc), o, len(plane)))
 		}
 	}
 	if len(acc) > 0 {
@@ -113,8 +113,8 @@ func (a Arithmetic) ReduceRows(acc, plane []float32, at []int, taps *Taps, start
 	}
 }
 
-// lengths returns the text of a panic about slices that do not fit together.
-func lengths(function, format string, values ...any) string {
+// formatLengthError returns the text of a panic about slices that do not fit together.
+func formatLengthError(function, format string, values ...any) string {
 	return "mac: " + function + ": " + fmt.Sprintf(format, values...)
 }
 
@@ -158,9 +158,9 @@ func newExtremes(largest, smallest uint32) extremes {
 	return extremes{math.Float32frombits(largest), exponent(math.Float32frombits(smallest + 1))}
 }
 
-// formOf returns the fastest form for vector v of k weights and operands x, if sums start at magnitudes
+// chooseForm returns the fastest form for vector v of k weights and operands x, if sums start at magnitudes
 // up to start, and the number of taps after which masked and fused have to add to the integer sums.
-func (a Arithmetic) formOf(x extremes, v *vector, k int, start float32) (f form, flush int) {
+func (a Arithmetic) chooseForm(x extremes, v *vector, k int, start float32) (f form, flush int) {
 	// The sum of magnitudes bounds every partial sum, in any order. Rounding moves each of the k terms
 	// by at most half a unit, and the start value too. The factor covers the rounding of v.sum, each of
 	// whose k additions in fp32 is off by at most 2^-24 of the sum.
@@ -181,13 +181,13 @@ func (a Arithmetic) formOf(x extremes, v *vector, k int, start float32) (f form,
 	return masked, flush
 }
 
-// formOfRows does the same as formOf with a bound for each row of the panel. A network's largest operands
-// often are all in a few channels, and then this finds that no sum reaches the limit. It returns
+// chooseFormByRows does the same as chooseForm with a bound for each row of the panel. A network's largest
+// operands often are all in a few channels, and then this finds that no sum reaches the limit. It returns
 // ordered or converted.
-func (a Arithmetic) formOfRows(rows []float32, taps []weight, start float32) (f form, flush int) {
+func (a Arithmetic) chooseFormByRows(rows []float32, taps []weight, start float32) (f form, flush int) {
 	bound, tile := float64(start)*(1<<fraction)+1, 0.0
 	for i, w := range taps {
-		product := math.Abs(float64(w.plain()))*float64(rows[i]) + 1
+		product := math.Abs(float64(w.inUnits()))*float64(rows[i]) + 1
 		bound += product
 		if i%tileTaps == 0 {
 			tile = 0
@@ -217,46 +217,46 @@ const (
 func (a Arithmetic) reduceOrdered(acc, panel []float32, stride int, taps *Taps, m int, start *Start) {
 	var sum accumulator
 	for l := range acc {
-		sum.start(start.at(m, l), a)
-		for i, w := range taps.vector(m) {
-			x, plain := panel[i*stride+l], w.plain()
+		sum.setBias(start.startValue(m, l), a)
+		for i, w := range taps.vectorWeights(m) {
+			x, plain := panel[i*stride+l], w.inUnits()
 			if p := x * plain; p-p != 0 {
 				sum.addInfinite(p, a)
 			} else {
 				sum.addTerm(convertProduct(x, plain, w.below), a)
 			}
 		}
-		acc[l] = sum.value()
+		acc[l] = sum.roundedSum()
 	}
 }
 
-// reorder computes again, in the order of the taps, the sums of vector m that may be others in that
+// recomputeInOrder computes again, in the order of the taps, the sums of vector m that may be others in that
 // order. Few columns of most panels with large operands need it.
-func (a Arithmetic) reorder(acc, panel []float32, stride int, taps *Taps, m int, start *Start) {
-	weights := taps.vector(m)
+func (a Arithmetic) recomputeInOrder(acc, panel []float32, stride int, taps *Taps, m int, start *Start) {
+	weights := taps.vectorWeights(m)
 	var bounds [64]float32 // of the sums of magnitudes of 64 columns, in units
 	for l := 0; l < len(acc); l += len(bounds) {
 		columns := bounds[:min(len(acc)-l, len(bounds))]
 		for j := range columns {
 			// Rounding moves the start value and each term by at most half a unit.
-			columns[j] = magnitudeOf(start.at(m, l+j))*(1<<fraction) + float32(len(weights)) + 1
+			columns[j] = absFloat32(start.startValue(m, l+j))*(1<<fraction) + float32(len(weights)) + 1
 		}
 		for i := 0; i < len(weights); i += tileTaps {
-			a.boundTiles(columns, panel[i*stride+l:], stride, weights[i:min(i+tileTaps, len(weights))])
+			a.addTileBounds(columns, panel[i*stride+l:], stride, weights[i:min(i+tileTaps, len(weights))])
 		}
 		slack := 1 + float32(len(weights)+4)*0x1p-23 // for the rounding of bounds
 		for j, bound := range columns {
 			if !(bound*slack < limitUnits) { // also if it is NaN
-				at := start.lanesFrom(l + j)
+				at := start.skipLanes(l + j)
 				a.reduceOrdered(acc[l+j:][:1], panel[l+j:], stride, taps, m, &at)
 			}
 		}
 	}
 }
 
-// boundTiles adds the magnitudes of the products of a tile of weights with each column of a panel to
+// addTileBounds adds the magnitudes of the products of a tile of weights with each column of a panel to
 // bounds. A bound becomes infinite if CoarseSums may affect the tile.
-func (a Arithmetic) boundTiles(bounds, panel []float32, stride int, tile []weight) {
+func (a Arithmetic) addTileBounds(bounds, panel []float32, stride int, tile []weight) {
 	limit := float32(inf)
 	if a.CoarseSums {
 		limit = coarseUnits - 1<<10 // more than rounding adds
@@ -266,12 +266,12 @@ func (a Arithmetic) boundTiles(bounds, panel []float32, stride int, tile []weigh
 	for i := range rows {
 		rows[i] = panel[:len(bounds)]
 		if i < len(tile) {
-			w[i], rows[i] = magnitudeOf(tile[i].scaled), panel[i*stride:][:len(bounds)]
+			w[i], rows[i] = absFloat32(tile[i].scaled), panel[i*stride:][:len(bounds)]
 		}
 	}
 	r0, r1, r2, r3 := rows[0], rows[1][:len(rows[0])], rows[2][:len(rows[0])], rows[3][:len(rows[0])]
 	for j := range bounds[:len(r0)] {
-		sum := w[0]*magnitudeOf(r0[j]) + w[1]*magnitudeOf(r1[j]) + w[2]*magnitudeOf(r2[j]) + w[3]*magnitudeOf(r3[j])
+		sum := w[0]*absFloat32(r0[j]) + w[1]*absFloat32(r1[j]) + w[2]*absFloat32(r2[j]) + w[3]*absFloat32(r3[j])
 		if !(sum < limit) {
 			sum = float32(inf)
 		}
@@ -279,8 +279,8 @@ func (a Arithmetic) boundTiles(bounds, panel []float32, stride int, tile []weigh
 	}
 }
 
-// magnitudeOf returns the magnitude of v.
-func magnitudeOf(v float32) float32 { return math.Float32frombits(math.Float32bits(v) &^ (1 << 31)) }
+// absFloat32 returns the magnitude of v.
+func absFloat32(v float32) float32 { return math.Float32frombits(math.Float32bits(v) &^ (1 << 31)) }
 
 // reduceUnordered computes the same as reduceOrdered, for sums that are the same in any order.
 func reduceUnordered(acc, panel []float32, stride int, taps *Taps, m int, start *Start) {
@@ -288,10 +288,10 @@ func reduceUnordered(acc, panel []float32, stride int, taps *Taps, m int, start 
 	for l := 0; l < len(acc); l += len(room) {
 		sums := room[:min(len(acc)-l, len(room))]
 		for i := range sums {
-			sums[i] = int32(roundAway(float64(start.at(m, l+i)) * (1 << fraction)))
+			sums[i] = int32(roundAway(float64(start.startValue(m, l+i)) * (1 << fraction)))
 		}
-		for i, w := range taps.vector(m) {
-			plain := w.plain()
+		for i, w := range taps.vectorWeights(m) {
+			plain := w.inUnits()
 			if plain == 0 {
 				continue
 			}
@@ -305,7 +305,7 @@ func reduceUnordered(acc, panel []float32, stride int, taps *Taps, m int, start 
 	}
 }
 
-// convertProduct returns term(x, w) for plain = w*2^16. The product must be finite.
+// convertProduct returns roundProduct(x, w) for plain = w*2^16. The product must be finite.
 func convertProduct(x, plain float32, below int32) int64 {
 	if int32(math.Float32bits(x)&^(1<<31)) <= below {
 		return 0
@@ -322,14 +322,14 @@ func (a Arithmetic) reducePanelPortable(acc, panel []float32, lanes int, taps *T
 	for m := range taps.vectors {
 		sums := acc[m*lanes:][:lanes]
 		reduceUnordered(sums, panel, lanes, taps, m, start)
-		if f, _ := a.formOf(x, &taps.vectors[m], taps.k, start.largest(m)); f == ordered {
-			a.reorder(sums, panel, lanes, taps, m, start)
+		if f, _ := a.chooseForm(x, &taps.vectors[m], taps.k, start.largestMagnitude(m)); f == ordered {
+			a.recomputeInOrder(sums, panel, lanes, taps, m, start)
 		}
 	}
 }
 
-// copyRows sets panel to the rows of lanes operands that start at the elements at of plane.
-func copyRows(panel, plane []float32, at []int, lanes int) {
+// gatherRows sets panel to the rows of lanes operands that start at the elements at of plane.
+func gatherRows(panel, plane []float32, at []int, lanes int) {
 	for i, o := range at {
 		copy(panel[i*lanes:][:lanes], plane[o:])
 	}
@@ -339,10 +339,10 @@ func copyRows(panel, plane []float32, at []int, lanes int) {
 func (a Arithmetic) reduceRowsPacked(lv level, acc, plane []float32, at []int, taps *Taps, start float32) {
 	const width = 64
 	panel := make([]float32, width*len(at))
-	first := Taps{taps.k, taps.vector(0), taps.vectors[:1]}
+	first := Taps{taps.k, taps.vectorWeights(0), taps.vectors[:1]}
 	for l := 0; l < len(acc); l += width {
 		n := min(width, len(acc)-l)
-		copyRows(panel, plane[l:], at, n)
+		gatherRows(panel, plane[l:], at, n)
 		a.reduceAtLevel(lv, acc[l:l+n], panel[:n*len(at)], n, &first, &Start{PerVector: []float32{start}})
 	}
 }

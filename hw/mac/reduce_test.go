@@ -319,7 +319,7 @@ func TestForms(t *testing.T) {
 		if rng.IntN(2) == 0 {
 			start = Start{PerLane: draw(lanes, low)}
 		}
-		f, _ := a.formOf(newExtremes(findExtremesPortable(panel)), &taps.vectors[0], k, start.largest(0))
+		f, _ := a.chooseForm(newExtremes(findExtremesPortable(panel)), &taps.vectors[0], k, start.largestMagnitude(0))
 		seen[f]++
 		want, got := make([]float32, lanes), make([]float32, lanes)
 		reduceByDefinition(a, want, panel, lanes, taps, 0, &start)
@@ -356,7 +356,7 @@ func TestOutward(t *testing.T) {
 		taps := TapsOf(1, w)
 		H13.Reduce(acc, x, len(x), taps, Start{})
 		for i := range x {
-			if want := roundToOdd(term(x[i], w[0])); acc[i] != want {
+			if want := roundToOdd(roundProduct(x[i], w[0])); acc[i] != want {
 				t.Fatalf("%v * %v = %v, want %v", x[i], w[0], acc[i], want)
 			}
 		}

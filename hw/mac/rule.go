@@ -58,10 +58,10 @@ const (
 	coarseUnits = 4096 << fraction
 )
 
-// term returns the product of two operands as the accumulator receives it: 0 if the operands'
+// roundProduct returns the product of two operands as the accumulator receives it: 0 if the operands'
 // exponents are too small together, and otherwise the product rounded to a multiple of 2^-16, ties
 // away from zero. Finite operands must be values of fp16, or of [Arithmetic.Widen].
-func term(x, w float32) (units int64) {
+func roundProduct(x, w float32) (units int64) {
 	if exponent(x)+exponent(w) < minExponents {
 		return 0
 	}
@@ -86,9 +86,9 @@ type accumulator struct {
 	infinity float32 // 0, the infinity that the sum has become, or NaN if it had infinities of both signs
 }
 
-// start sets the accumulator to its first value: a bias rounded to a multiple of 2^-16, ties away from
+// setBias sets the accumulator to its first value: a bias rounded to a multiple of 2^-16, ties away from
 // zero (measured on M6). An infinite bias is an infinite term, and NaN counts as +Inf.
-func (a *accumulator) start(bias float32, rule Arithmetic) {
+func (a *accumulator) setBias(bias float32, rule Arithmetic) {
 	*a = accumulator{}
 	if bias-bias != 0 { // infinite or NaN
 		if a.infinity = bias; bias != bias {
@@ -100,12 +100,12 @@ func (a *accumulator) start(bias float32, rule Arithmetic) {
 	a.checkLimit(rule)
 }
 
-// add adds the product of x and w.
-func (a *accumulator) add(x, w float32, rule Arithmetic) {
+// addProduct adds the product of x and w.
+func (a *accumulator) addProduct(x, w float32, rule Arithmetic) {
 	if p := x * w; p-p != 0 {
 		a.addInfinite(p, rule)
 	} else {
-		a.addTerm(term(x, w), rule)
+		a.addTerm(roundProduct(x, w), rule)
 	}
 }
 
@@ -140,7 +140,7 @@ func (a *accumulator) addTerm(t int64, rule Arithmetic) {
 // of 4096 or more, both become multiples of the spacing of fp16 values at the larger one. That ties
 // round away from zero is assumed, because no probe shows it.
 func alignCoarse(tile, t int64) (int64, int64) {
-	abs, absT := magnitude(tile), magnitude(t)
+	abs, absT := absInt64(tile), absInt64(t)
 	spacing := int64(1)
 	// Both together have as many bits as the larger one.
 	if larger := abs | absT; larger >= coarseUnits {
@@ -152,7 +152,7 @@ func alignCoarse(tile, t int64) (int64, int64) {
 
 // The branches that magnitude and withSign avoid would often be mispredicted.
 
-func magnitude(v int64) int64 { return withSign(v, v) }
+func absInt64(v int64) int64 { return withSign(v, v) }
 
 // withSign returns v, or -v if sign is negative.
 func withSign(v, sign int64) int64 { return (v ^ sign>>63) - sign>>63 }
@@ -160,13 +160,13 @@ func withSign(v, sign int64) int64 { return (v ^ sign>>63) - sign>>63 }
 // checkLimit makes the sum infinite if its magnitude has reached the limit. It stays infinite even if
 // later terms cancel it (measured).
 func (a *accumulator) checkLimit(rule Arithmetic) {
-	if sum := a.sum + a.tile; !rule.FullRange && magnitude(sum) >= limitUnits {
+	if sum := a.sum + a.tile; !rule.FullRange && absInt64(sum) >= limitUnits {
 		a.infinity = float32(math.Copysign(inf, float64(sum)))
 	}
 }
 
-// value returns the sum, as roundToOdd converts it.
-func (a *accumulator) value() float32 {
+// roundedSum returns the sum, as roundToOdd converts it.
+func (a *accumulator) roundedSum() float32 {
 	switch {
 	case a.infinity != a.infinity:
 		return 0
@@ -181,9 +181,9 @@ func (a *accumulator) value() float32 {
 // rounding to fp16 then gives the same as from the exact sum.
 func roundToOdd(units int64) float32 {
 	const cut = 8 // 31 bits become 23
-	if magnitude(units) >= 1<<24 {
+	if absInt64(units) >= 1<<24 {
 		bits := cut
-		for magnitude(units)>>bits >= 1<<24 {
+		for absInt64(units)>>bits >= 1<<24 {
 			bits++
 		}
 		kept := units >> bits // toward -infinity
@@ -206,12 +206,12 @@ func (a Arithmetic) Dot(x, w []float16.Float16) float16.Float16 { return a.DotBi
 // DotBias panics if x and w differ in length.
 func (a Arithmetic) DotBias(bias float32, x, w []float16.Float16) float16.Float16 {
 	if len(x) != len(w) {
-		panic(lengths("Dot", "%d inputs and %d weights; want equal numbers", len(x), len(w)))
+		panic(formatLengthError("Dot", "%d inputs and %d weights; want equal numbers", len(x), len(w)))
 	}
 	var sum accumulator
-	sum.start(bias, a)
+	sum.setBias(bias, a)
 	for i := range x {
-		sum.add(a.widenHalf(x[i]), a.widenHalf(w[i]), a)
+		sum.addProduct(a.widenHalf(x[i]), a.widenHalf(w[i]), a)
 	}
-	return RoundHalf(sum.value())
+	return RoundHalf(sum.roundedSum())
 }

@@ -40,7 +40,7 @@ type Table struct {
 	lowSlope, lowIntercept,
 	highSlope, highIntercept float64
 
-	// The values for all fp16 inputs; see findResults.
+	// The values for all fp16 inputs; see cachedResults.
 	evaluated atomic.Int64 // number of elements so far
 	compute   sync.Once
 	results   atomic.Pointer[[1 << 16]float16.Float16]

@@ -87,7 +87,7 @@ func FitTable(f func(float64) float64, spec TableSpec) (*Table, error) {
 	place, first := spec.knotPositions()
 	var squares []float64
 	if spec.ZeroWeight != 0 {
-		squares = spec.fitSquares(f, place)
+		squares = spec.fitLeastSquares(f, place)
 	}
 	for i := first; i < numKnots; i++ {
 		v := f(place(i))
@@ -95,12 +95,12 @@ func FitTable(f func(float64) float64, spec TableSpec) (*Table, error) {
 			v = squares[i]
 		}
 		if spec.Balance && !(i == 0 && spec.Mode == ModeOdd) { // the errors on both sides of 0 cancel
-			v -= knotOffset(f, place, i, first)
+			v -= halfChordError(f, place, i, first)
 		}
 		put(atKnots+i, v)
 	}
 
-	if spec.Mode.isStraight() {
+	if spec.Mode.usesWholeInput() {
 		knot := func(i int) float64 {
 			return float64(float16.Float16(binary.LittleEndian.Uint16(b[2*(atKnots+i):])).Float32())
 		}
@@ -145,11 +145,11 @@ func (spec *TableSpec) knotPositions() (place func(i int) float64, first int) {
 	return func(i int) float64 { return base + float64(float64(i)*step) }, first
 }
 
-// fitSquares returns the knots that make the sum of squared errors smallest, as ZeroWeight describes.
+// fitLeastSquares returns the knots that make the sum of squared errors smallest, as ZeroWeight describes.
 // The values of f are rounded to fp16 first. This gives 25 of the 33 knots of gelu and 24 of silu the
 // vendor's bytes, among them all from -1.75 and -3 on; the others differ by up to 6e-5 and 1.2e-4. It
 // gives fewer of them with f unrounded, with other weights of 0, or with equally spaced inputs.
-func (spec *TableSpec) fitSquares(f func(float64) float64, place func(int) float64) []float64 {
+func (spec *TableSpec) fitLeastSquares(f func(float64) float64, place func(int) float64) []float64 {
 	nodes := make([]float64, 0, numKnots+1)
 	if spec.LowTail == nil {
 		nodes = append(nodes, spec.Low) // a segment from the clamp to the first knot
@@ -204,9 +204,9 @@ func (spec *TableSpec) fitSquares(f func(float64) float64, place func(int) float
 	return right[n-numKnots:]
 }
 
-// knotOffset returns half of the mean error of the chords on both sides of knot i. The error of a
+// halfChordError returns half of the mean error of the chords on both sides of knot i. The error of a
 // chord is how far it is above f at its middle.
-func knotOffset(f func(float64) float64, place func(int) float64, i, first int) float64 {
+func halfChordError(f func(float64) float64, place func(int) float64, i, first int) float64 {
 	sum, n := 0.0, 0.0
 	for _, j := range [2]int{i - 1, i} {
 		if j < first || j >= segments {
@@ -239,11 +239,11 @@ func fitTail(f func(float64) float64, knot, place, clamp, end float64) Line {
 
 // Deviation returns the error of the table compared with f, the function that it approximates.
 func (t *Table) Deviation(f func(float64) float64) Deviation {
-	return t.deviationWithin(f, inf)
+	return t.computeDeviationWithin(f, inf)
 }
 
-// deviationWithin is like Deviation, but only for inputs of a magnitude up to within.
-func (t *Table) deviationWithin(f func(float64) float64, within float64) Deviation {
+// computeDeviationWithin is like Deviation, but only for inputs of a magnitude up to within.
+func (t *Table) computeDeviationWithin(f func(float64) float64, within float64) Deviation {
 	var d Deviation
 	var squares float64
 	for i := range 1 << 16 {

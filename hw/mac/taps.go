@@ -46,13 +46,13 @@ const (
 	placesMoved = 1<<13 - 1 // last places of scaled that the weight itself does not have
 )
 
-// plain returns the weight in units of 2^-16 as the engine reads it.
-func (w weight) plain() float32 {
+// inUnits returns the weight in units of 2^-16 as the engine reads it.
+func (w weight) inUnits() float32 {
 	return math.Float32frombits(math.Float32bits(w.scaled) &^ placesMoved)
 }
 
 // value returns the weight.
-func (w weight) value() float32 { return w.plain() / (1 << fraction) }
+func (w weight) value() float32 { return w.inUnits() / (1 << fraction) }
 
 // NewTaps returns Taps with room for the given number of vectors of k weights each, which are zero.
 func NewTaps(vectors, k int) *Taps {
@@ -86,7 +86,7 @@ func (t *Taps) Resize(vectors, k int) {
 
 // Set sets vector m to k weights, which [Arithmetic.Widen] has converted.
 func (t *Taps) Set(m int, widened []float32) {
-	weights, v := t.vector(m), &t.vectors[m]
+	weights, v := t.vectorWeights(m), &t.vectors[m]
 	d := prepareAtLevel(active, weights, widened[:t.k])
 	v.sum, v.largest = d.sum, math.Float32frombits(d.largest)
 	v.exponent = exponent(math.Float32frombits(d.smallest + 1))
@@ -108,8 +108,8 @@ type digest struct {
 	zeros    int
 }
 
-// add returns the digest of the weights of d and e together.
-func (d digest) add(e digest) digest {
+// merge returns the digest of the weights of d and e together.
+func (d digest) merge(e digest) digest {
 	return digest{d.sum + e.sum, max(d.largest, e.largest), min(d.smallest, e.smallest), d.zeros + e.zeros}
 }
 
@@ -139,8 +139,8 @@ func preparePortable(weights []weight, widened []float32) digest {
 // 43 % of zeros for 64 taps, 60 % for 576 and 70 % for 2304, whose panel is beyond the cache.
 func isSparse(zeros, k int) bool { return 100*zeros > 60*k }
 
-// vector returns the weights of vector m.
-func (t *Taps) vector(m int) []weight { return t.weights[m*t.k:][:t.k] }
+// vectorWeights returns the weights of vector m.
+func (t *Taps) vectorWeights(m int) []weight { return t.weights[m*t.k:][:t.k] }
 
 // SetHalves does the same as [Taps.Set] for weights in fp16. The slice room must have at least k elements.
 func (t *Taps) SetHalves(m int, weights []float16.Float16, room []float32, a Arithmetic) {

@@ -22,7 +22,7 @@ type Trace struct {
 // [Arithmetic.Reduce].
 func (a Arithmetic) Trace(start float32, x, w []float32) Trace {
 	if len(x) != len(w) {
-		panic(lengths("Trace", "%d inputs and %d weights; want equal numbers", len(x), len(w)))
+		panic(formatLengthError("Trace", "%d inputs and %d weights; want equal numbers", len(x), len(w)))
 	}
 	t := Trace{Exact: float64(start), Largest: math.Abs(float64(start))}
 	for i, v := range x {
