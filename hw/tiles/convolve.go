@@ -100,7 +100,7 @@ func (c *Convolution) Run(dst Sink, src Source, workers int) {
 		s.copySourceRows(src, y, min(rows, c.Hout-y), workers)
 		for s.pixel = range max(1, c.Pixels) {
 			if precision != nil {
-				precision.measure(&s, workers)
+				precision.addChosenResults(&s, workers)
 			}
 			if c.Unicast {
 				s.reduceUnicast(dst, workers)

@@ -93,15 +93,15 @@ func (e Enables) Assign(want, groups, size, last int) Crew {
 		}
 		// Among equally fast crews, the one with fewer slow rounds wins: it keeps half-open engines out of
 		// the task.
-		if best.Engines == 0 || c.cost(size, last) < best.cost(size, last) {
+		if best.Engines == 0 || c.stepCycles(size, last) < best.stepCycles(size, last) {
 			best = c
 		}
 	}
 	return best
 }
 
-// cost returns the cycles of a step of one patch if last groups need last cycles and others size.
-func (c *Crew) cost(size, last int) int { return c.Pace()*size - c.Short*(size-last) }
+// stepCycles returns the cycles of a step of one patch if last groups need last cycles and others size.
+func (c *Crew) stepCycles(size, last int) int { return c.Pace()*size - c.Short*(size-last) }
 
 // countShortRounds returns the largest part of the pace of slow and fast rounds that last groups
 // can have for themselves. mixed engines work in each slow round and full engines in each fast one,

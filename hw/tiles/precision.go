@@ -94,13 +94,13 @@ func (p *Precision) Lost() float64 {
 // results, if the weights are multiplied by 2^shift and the sums by 2^-shift. It is +Inf if a sum
 // becomes infinite and 0 if all exact results are 0. The shift must be one that [Precision.Best]
 // returns.
-func (p *Precision) Error(shift int) float64 { return p.relative(p.errors[shift-leastShift]) }
+func (p *Precision) Error(shift int) float64 { return p.relativeRMS(p.errors[shift-leastShift]) }
 
 // Rounding returns the error of exact results that are rounded to fp16. No scale gives less, apart from
 // chance.
-func (p *Precision) Rounding() float64 { return p.relative(p.fp16) }
+func (p *Precision) Rounding() float64 { return p.relativeRMS(p.fp16) }
 
-func (p *Precision) relative(squares float64) float64 {
+func (p *Precision) relativeRMS(squares float64) float64 {
 	if p.exact == 0 {
 		return 0
 	}
@@ -113,7 +113,7 @@ func (p *Precision) relative(squares float64) float64 {
 func (p *Precision) Best() (shift int) {
 	least := 0.9 * p.Error(0)
 	for s := leastShift; s <= mostShift; s++ {
-		if p.allows(s) {
+		if p.allowsShift(s) {
 			least = min(least, p.Error(s))
 		}
 	}
@@ -121,18 +121,18 @@ func (p *Precision) Best() (shift int) {
 		return 0
 	}
 	for s := 1; s <= mostShift; s++ {
-		if p.allows(s) && p.Error(s) <= 1.02*least {
+		if p.allowsShift(s) && p.Error(s) <= 1.02*least {
 			return s
 		}
-		if -s >= leastShift && p.allows(-s) && p.Error(-s) <= 1.02*least {
+		if -s >= leastShift && p.allowsShift(-s) && p.Error(-s) <= 1.02*least {
 			return -s
 		}
 	}
 	return 0
 }
 
-// allows reports whether weights may be scaled by 2^shift.
-func (p *Precision) allows(shift int) bool {
+// allowsShift reports whether weights may be scaled by 2^shift.
+func (p *Precision) allowsShift(shift int) bool {
 	return math.Ldexp(p.weight, shift) <= maxHalf && (!p.Limited || math.Ldexp(p.Largest, shift) < mac.Limit/headroom)
 }
 
@@ -148,16 +148,16 @@ func (c *Convolution) newProbe() *probe {
 	pixels, parts := c.Hout*c.Wout, max(1, c.Parts)*max(1, c.Pixels)
 	results := max(1, sampledProducts/c.countTaps()/parts)
 	n := min(pixels, mostPixels, max(min(leastPixels, results), results/c.Cout))
-	p.pixels = chooseEvenly(pixels, n)
-	p.channels = chooseEvenly(c.Cout, min(c.Cout, max(1, results/n)))
+	p.pixels = sampleEvenly(pixels, n)
+	p.channels = sampleEvenly(c.Cout, min(c.Cout, max(1, results/n)))
 	p.into.Results += uint64(c.Cout * pixels * max(1, c.Pixels))
 	p.into.Limited = p.into.Limited || !c.Arithmetic.FullRange
 	return p
 }
 
-// chooseEvenly returns n of the numbers 0 to of-1, in ascending order: one of each of n ranges of equal
+// sampleEvenly returns n of the numbers 0 to of-1, in ascending order: one of each of n ranges of equal
 // length, at places that have no period.
-func chooseEvenly(of, n int) []int {
+func sampleEvenly(of, n int) []int {
 	list := make([]int, n)
 	place := 0.5
 	for i := range list {
@@ -168,8 +168,8 @@ func chooseEvenly(of, n int) []int {
 	return list
 }
 
-// measure adds the chosen results in the rows of stage s, for the pixel of a step that it computes.
-func (p *probe) measure(s *stage, workers int) {
+// addChosenResults adds the chosen results in the rows of stage s, for the pixel of a step that it computes.
+func (p *probe) addChosenResults(s *stage, workers int) {
 	c := s.c
 	var at []int // in the stage
 	for _, pixel := range p.pixels {
@@ -188,7 +188,7 @@ func (p *probe) measure(s *stage, workers int) {
 	forEachParallel(len(p.channels), workers, func(next func() (int, bool)) {
 		half := make([]float16.Float16, c.countTaps())
 		weights := make([]float32, len(half))
-		room := newProbeRoom(len(half), len(at))
+		room := newProbeBuffers(len(half), len(at))
 		for i, ok := next(); ok; i, ok = next() {
 			columns := shared
 			if c.Unicast {
@@ -245,7 +245,7 @@ type probeRoom struct {
 	exact              []float64
 }
 
-func newProbeRoom(taps, results int) *probeRoom {
+func newProbeBuffers(taps, results int) *probeRoom {
 	// A panel of long sums with few results is not padded: the padding would be most of the memory.
 	lanes := results
 	if results >= leastLanes/4 {
@@ -297,7 +297,7 @@ func (p *Precision) addResults(a mac.Arithmetic, columns [][]float32, weights []
 	for s := leastShift; s <= mostShift; s++ {
 		sum := &p.errors[s-leastShift]
 		switch {
-		case s != 0 && !p.allows(s):
+		case s != 0 && !p.allowsShift(s):
 			*sum = math.Inf(1)
 			continue
 		case s > 0 && unrounded < p.exact*negligible: // nothing is left to gain

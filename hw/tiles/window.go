@@ -41,8 +41,8 @@ func (w *Window) markPlane(plane []byte, width int) (more bool) {
 			}
 			for in := range l.inputs {
 				if at := (in*len(w.order) + i) * step; hasNonzero(plane[at:at+step], pixel, l.pixels) {
-					w.markSeen(&w.Rows[t.y])
-					w.markSeen(&w.Columns[x])
+					w.markNonzero(&w.Rows[t.y])
+					w.markNonzero(&w.Columns[x])
 					break
 				}
 			}
@@ -51,9 +51,9 @@ func (w *Window) markPlane(plane []byte, width int) (more bool) {
 	return w.unseen > 0
 }
 
-// markSeen sets *seen, which says whether a row or a column has a nonzero weight. If it was not set
-// before, markSeen decrements the number of unmarked rows and columns.
-func (w *Window) markSeen(seen *bool) {
+// markNonzero sets *seen, which says whether a row or a column has a nonzero weight. If it was not set
+// before, markNonzero decrements the number of unmarked rows and columns.
+func (w *Window) markNonzero(seen *bool) {
 	if !*seen {
 		*seen = true
 		w.unseen--
