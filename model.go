@@ -73,6 +73,10 @@ type OpenOptions struct {
 	// InMemory keeps every tensor between layers of a network in memory, where a compiler would
 	// keep tensors that fit in the L2.
 	InMemory bool
+	// Release is the release of the vendor's compiler whose descriptors a network gets: one of
+	// [layer.ReleasesOfNetworks], by name. "" means the release that a list of layers asks for, and the
+	// newest for other networks.
+	Release string
 	// Tables uses a single lookup table for some activation functions, such as Elu, instead of
 	// several layers that compute them exactly; see [network.Options].
 	Tables bool
@@ -137,6 +141,9 @@ func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, erro
 		if len(o.Dims) > 0 {
 			return nil, &OptionError{Option: "Dims", What: "compiled program has fixed dimensions; want a network"}
 		}
+		if o.Release != "" {
+			return nil, &OptionError{Option: "Release", What: "compiled program has its descriptors; want a network"}
+		}
 		if o.Function != "" {
 			return nil, &OptionError{Option: "Function", What: "compiled program has no functions; want a program of Core ML"}
 		}
@@ -174,7 +181,16 @@ func (o *OpenOptions) openNetwork(name string, read func(network.Options) (*list
 		n.Name = strings.TrimSuffix(base, filepath.Ext(base))
 	}
 	n.InMemory = n.InMemory || o.InMemory
-	return FromNetwork(n), nil
+	if o.Release == "" {
+		return FromNetwork(n), nil
+	}
+	for _, r := range layer.ReleasesOfNetworks() {
+		if r.String() == o.Release {
+			n.SetRelease(r)
+			return FromNetwork(n), nil
+		}
+	}
+	return nil, &OptionError{Option: "Release", What: fmt.Sprintf("unknown release %q; want newest or 2026", o.Release)}
 }
 
 // findNetworkExtension returns the extension of the format in which a network is stored, such as

@@ -3,6 +3,7 @@ package anesim_test
 import (
 	"bytes"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -167,6 +168,52 @@ func TestReleaseOfNetworks(t *testing.T) {
 	wrong := strings.Replace(string(file), "release: 2026", "release: 2025", 1)
 	if _, err := new(anesim.OpenOptions).Read("norm.yaml", strings.NewReader(wrong), int64(len(wrong))); err == nil || !strings.Contains(err.Error(), "want newest or 2026") {
 		t.Errorf("release 2025: error %v; want one that names the known releases", err)
+	}
+}
+
+// TestReleaseOption checks that the option of a release does to a program of Core ML what the key does to a
+// list of layers, wins over the key, and is refused where it means nothing.
+func TestReleaseOption(t *testing.T) {
+	const mil = `program(1.0)
+{
+    func main<ios16>(tensor<fp16, [1, 64, 1, 32]> x) {
+        tensor<int32, [1]> axes = const()[name = tensor<string, []>("axes"), val = tensor<int32, [1]>([1])];
+        tensor<bool, []> keep = const()[name = tensor<string, []>("keep"), val = tensor<bool, []>(true)];
+        tensor<fp16, [1, 1, 1, 32]> m = reduce_mean(x = x, axes = axes, keep_dims = keep)[name = tensor<string, []>("m")];
+        tensor<fp16, [1, 64, 1, 32]> y = sub(x = x, y = m)[name = tensor<string, []>("y")];
+    } -> (y);
+}
+`
+	const list = "inputs: {x: {c: 64, w: 32}}\nlayers:\n  - {name: m, op: reduce, kind: mean, axis: c}\n  - {name: y, op: sub, from: [x, m]}\n"
+	text := func(name, file, release string) string {
+		return string(programOf(t, readModel(t, name, []byte(file), anesim.OpenOptions{Release: release})).Text)
+	}
+	of2026, newest := text("a.yaml", "release: 2026\n"+list, ""), text("a.yaml", list, "")
+	if of2026 == newest {
+		t.Fatal("both releases write the same descriptors")
+	}
+	for _, tc := range []struct{ what, got, want string }{
+		{"program of Core ML", text("a.mil", mil, "2026"), of2026},
+		{"program of Core ML, newest", text("a.mil", mil, "newest"), newest},
+		{"program of Core ML without the option", text("a.mil", mil, ""), newest},
+		{"list of layers", text("a.yaml", list, "2026"), of2026},
+		{"list of layers that asks for another", text("a.yaml", "release: 2026\n"+list, "newest"), newest},
+	} {
+		if tc.got != tc.want {
+			t.Errorf("%s: descriptors of another release", tc.what)
+		}
+	}
+	m := readModel(t, "a.mil", []byte(mil), anesim.OpenOptions{Release: "2026"})
+	if m.Network().Release().String() != "2026" {
+		t.Errorf("network of release %v; want 2026", m.Network().Release())
+	}
+	container := programOf(t, m).Bytes()
+	for name, file := range map[string][]byte{"a.mil": []byte(mil), "a.hwx": container} {
+		o := anesim.OpenOptions{Release: map[string]string{"a.mil": "2025", "a.hwx": "2026"}[name]}
+		var bad *anesim.OptionError
+		if _, err := o.Read(name, bytes.NewReader(file), int64(len(file))); !errors.As(err, &bad) || bad.Option != "Release" {
+			t.Errorf("%s with release %s: error %v; want one of the option Release", name, o.Release, err)
+		}
 	}
 }
 

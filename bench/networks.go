@@ -182,9 +182,7 @@ func timeNetwork(text string, release layer.Release, c hw.Chip, h host.Host) (*N
 			return nil, err
 		}
 		n.InMemory = memory
-		for i := range n.Layers {
-			n.Layers[i].Lower.Release = release
-		}
+		n.SetRelease(release)
 		r, err := anesim.FromNetwork(n).Run(context.Background(), anesim.Options{Chip: c, Host: h})
 		if err != nil {
 			return nil, err

@@ -394,8 +394,8 @@ func NewNetwork(r *anesim.Result) *Network {
 	for _, o := range r.TooLarge() {
 		d.TooLarge = append(d.TooLarge, TooLarge{o.Program + 1, o.Bytes, o.Limit, o.Layer, append([]string{}, o.Cuts...)})
 	}
-	if release := r.Model.Network().Release(); release != layer.Newest {
-		d.Notes = append(d.Notes, fmt.Sprintf("release: %v: descriptors are those of the vendor's compiler of %v, as far as three programs show them", release, release))
+	if note := noteRelease(r); note != "" {
+		d.Notes = append(d.Notes, note)
 	}
 	d.setPrecisions(r)
 	d.Operations, d.Memory = d.sumOperations(), newMemory(r)
@@ -411,6 +411,28 @@ func NewNetwork(r *anesim.Result) *Network {
 		d.Notes = append(d.Notes, fmt.Sprintf("not modelled: %d layers, in no total", n))
 	}
 	return d
+}
+
+// noteRelease says what it changes that the network is compiled as by another release of the vendor's
+// compiler than the newest. It returns "" if it is not.
+func noteRelease(r *anesim.Result) string {
+	release := r.Model.Network().Release()
+	if release != layer.Release2026 {
+		return ""
+	}
+	chained, layers := 0, 0
+	for k := range r.Programs {
+		for i := range r.Programs[k].Runs {
+			if layers++; r.Programs[k].Runs[i].Pixels {
+				chained++
+			}
+		}
+	}
+	what := "those over the channels of one row of pixels, as far as three programs show them"
+	if chained == 0 {
+		what = "it changes layers over the channels of one row of pixels, and there are none"
+	}
+	return fmt.Sprintf("release: %v: %d of %d layers on the engine have descriptors of the vendor's compiler of %v: %s", release, chained, layers, release, what)
 }
 
 func newCoverage(r *anesim.Result) Coverage {

@@ -46,8 +46,8 @@ type Description struct {
 	// Open opens the model in the named file. New calls it for each program that is not an
 	// operation.
 	Open func(name string) (*anesim.Model, error)
-	// Dims lists the sizes that Open gives to dimensions of networks, NAME=SIZE. They are part
-	// of the rows' origin.
+	// Dims lists the sizes that Open gives to dimensions of networks, NAME=SIZE, and how else it reads
+	// them, in any form. They are part of the rows' origin.
 	Dims []string
 }
 

@@ -259,6 +259,10 @@ const (
 	Release2026 Release = 2026 // schedules layers over the channels of a row of pixels as one chain (3 of 3 programs)
 )
 
+// ReleasesOfNetworks returns the releases that a whole network can be compiled to. That of 2023 is known
+// for single layers only.
+func ReleasesOfNetworks() []Release { return []Release{Newest, Release2026} }
+
 // String returns the year of the release, or "newest".
 func (r Release) String() string {
 	if r == Newest {

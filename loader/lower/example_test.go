@@ -67,10 +67,16 @@ func ExampleNetwork_Join() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(len(j.Builder.Chain), "descriptors", j.Nodes)
+	fmt.Println(len(j.Builder.Chain), "descriptors")
+	for _, r := range j.Nodes {
+		fmt.Println("from", r.First, "on:", r.Tasks)
+	}
 	fmt.Println(len(j.Builder.Constants), "bytes of coefficients,", j.Builder.Scratch, "of scratch")
 	// Output:
-	// 3 descriptors [{0 1} {1 1} {2 1}]
+	// 3 descriptors
+	// from 0 on: 1
+	// from 1 on: 1
+	// from 2 on: 1
 	// 73728 bytes of coefficients, 0 of scratch
 }
 

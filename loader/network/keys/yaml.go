@@ -246,14 +246,12 @@ func readFirst(n *yaml.Node) (outputs bool, err error) {
 	return false, newNodeError(n, "first is %s; want input or output", describeNodeKind(n))
 }
 
-// readRelease reads the release of the vendor's compiler that a network imitates. The release of
-// 2023 is known for single layers only.
+// readRelease reads the release of the vendor's compiler that a network imitates.
 func readRelease(n *yaml.Node) (layer.Release, error) {
-	switch n.Value {
-	case "newest":
-		return layer.Newest, nil
-	case "2026":
-		return layer.Release2026, nil
+	for _, r := range layer.ReleasesOfNetworks() {
+		if r.String() == n.Value {
+			return r, nil
+		}
 	}
 	return layer.Newest, newNodeError(n, "release is %s; want newest or 2026", describeNodeKind(n))
 }

@@ -50,6 +50,13 @@ func (n *Network) Release() layer.Release {
 	return layer.Newest
 }
 
+// SetRelease makes all layers those of the given release of the vendor's compiler.
+func (n *Network) SetRelease(r layer.Release) {
+	for i := range n.Layers {
+		n.Layers[i].Lower.Release = r
+	}
+}
+
 // A Tensor describes a tensor of a network: its name, its shape for the engine, and its shape
 // and element type in the file.
 type Tensor struct {

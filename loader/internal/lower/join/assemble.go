@@ -137,13 +137,13 @@ func (j *joiner) placeSteps() (tasks []*task.Task, runs []Run, into []int) {
 				j.occupied = append(j.occupied, filled[i])
 			}
 		}
-		j.extendNodeRuns(s, Run{len(tasks), len(placed)}, runs)
+		j.extendNodeRuns(s, Run{First: len(tasks), Tasks: len(placed)}, runs)
 		tasks = append(tasks, placed...)
 	}
 	into = j.mergeTargets()
 	for n, by := range into {
 		if n != by {
-			runs[n] = Run{First: runs[by].First}
+			runs[n] = Run{First: runs[by].First, Pixels: runs[by].Pixels}
 		}
 	}
 	return tasks, runs, into
@@ -198,7 +198,7 @@ func (j *joiner) extendNodeRuns(s *step, program Run, runs []Run) {
 	}
 	for k, n := range s.chain.nodes {
 		r := s.chain.runs[k]
-		j.extendRun(n, Run{program.First + r.First, r.Tasks}, runs)
+		j.extendRun(n, Run{First: program.First + r.First, Tasks: r.Tasks, Pixels: s.chain.pixels}, runs)
 	}
 }
 
@@ -210,6 +210,7 @@ func (j *joiner) extendRun(node int, added Run, runs []Run) {
 		r.First = added.First
 	}
 	r.Tasks += added.Tasks
+	r.Pixels = r.Pixels || added.Pixels
 }
 
 // placeTensorsInScratch assigns offsets in the scratch buffer to the tensors between steps, except

@@ -442,7 +442,7 @@ func (f *chainFinder) lowerChain(out *rowChain) (*rowChain, bool) {
 			end = low.Starts[i+1]
 		}
 		out.nodes = append(out.nodes, groups[i].Nodes[0])
-		out.runs = append(out.runs, Run{low.Starts[i], end - low.Starts[i]})
+		out.runs = append(out.runs, Run{First: low.Starts[i], Tasks: end - low.Starts[i]})
 		for _, n := range groups[i].Nodes[1:] {
 			out.none[n] = groups[i].Nodes[0]
 		}

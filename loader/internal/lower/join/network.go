@@ -77,7 +77,11 @@ type Spill struct {
 }
 
 // A Run is a range of consecutive descriptors: Tasks descriptors, starting with number First.
-type Run struct{ First, Tasks int }
+type Run struct {
+	First, Tasks int
+	// Pixels is set if the descriptors are those of a pixel chain, as the compiler of 2026 has them.
+	Pixels bool `json:",omitempty"`
+}
 
 // A NodeError reports a node of a network that cannot be joined with the others. Node is the index
 // of the node in Network.Nodes. For an error in the inputs it is 0, and for an unknown output it is

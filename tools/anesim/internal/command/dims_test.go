@@ -56,6 +56,43 @@ func TestFunctionsWhereverNetworksAreRead(t *testing.T) {
 	}
 }
 
+// Every command that reads networks takes the release of the compiler. A wrong one is refused, and the
+// report of a network says how many layers it concerns.
+func TestReleasesWhereverNetworksAreRead(t *testing.T) {
+	t.Chdir(t.TempDir())
+	mil := "program(1.3)\n{\nfunc main<ios18>(tensor<fp16, [1, 64, 1, 32]> x) { " +
+		"tensor<fp16, [1, 1, 1, 32]> m = reduce_mean(x = x, axes = tensor<int32, [1]>([1]), keep_dims = bool(true))[name = string(\"m\")]; " +
+		"tensor<fp16, [1, 64, 1, 32]> y = sub(x = x, y = m)[name = string(\"y\")]; } -> (y);\n}\n"
+	if err := os.WriteFile("mean.mil", []byte(mil), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"model mean.mil", "explain mean.mil", "plot timeline mean.mil -o a.svg", "check --baseline c.json --update mean.mil", "diff mean.mil mean.mil", "lint mean.mil", "sweep mean.mil chip.Clock=1e9,2e9"} {
+		if _, errs, code := invoke(append(strings.Fields(line), "--release", "2026")...); code != 0 {
+			t.Errorf("%s --release 2026: status %d, %s", line, code, errs)
+		}
+		if _, errs, code := invoke(append(strings.Fields(line), "--release", "2025")...); code == 0 || !strings.Contains(errs, `unknown release "2025"; want newest or 2026`) {
+			t.Errorf("%s --release 2025: status %d, %s", line, code, errs)
+		}
+	}
+	out, _, _ := invoke("model", "mean.mil", "--release", "2026")
+	if !strings.Contains(out, "note: release: 2026: 2 of 2 layers on the engine") {
+		t.Errorf("no note says how many layers the release concerns: %s", out)
+	}
+	if newest, _, _ := invoke("model", "mean.mil"); strings.Contains(newest, "note: release") {
+		t.Errorf("a note about the default: %s", newest)
+	}
+	hwx, list := "mean.hwx", "mean.mil"
+	if _, errs, code := invoke("model", list, "--emit", hwx); code != 0 {
+		t.Fatal(errs)
+	}
+	if _, errs, code := invoke("diff", hwx, list, "--release", "2026"); code != 0 {
+		t.Errorf("a compiled program beside a network: status %d, %s", code, errs)
+	}
+	if _, errs, code := invoke("explain", hwx, "--release", "2026"); code == 0 || !strings.Contains(errs, "has its descriptors") {
+		t.Errorf("a compiled program alone: status %d, %s", code, errs)
+	}
+}
+
 // Every command that reads networks takes sizes of their dimensions, for all of them or for
 // one, by name, or by input and axis where a dimension has none.
 func TestDimensionsWhereverNetworksAreRead(t *testing.T) {

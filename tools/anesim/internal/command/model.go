@@ -68,11 +68,13 @@ are given for inputs only:
     - {name: b, op: conv, cout: 64, k: 1}
     - {op: add, from: [a, b]}
 
-With outputs: [a, b] as well, the results are a and b. With release: 2026, the program is
-that of the vendor's compiler of 2026, known from three programs, which schedules layers
-over the channels of one row of pixels (h: 1) as a chain; newest, the default, is the
-release that most known programs are of. With first: output, the buffers
+With outputs: [a, b] as well, the results are a and b. With first: output, the buffers
 of results are numbered below those of inputs, as in some programs.
+
+--release 2026, for any FILE, or release: 2026 in a list of layers, writes the program
+that the vendor's compiler of 2026 would. It is known from three programs, and schedules
+layers over the channels of one row of pixels (h: 1) as a chain; the report says how many
+layers that concerns. newest, the default, is the release that most known programs are of.
 
 Biases, batch normalization and ReLU are fused into the layer before them. A layer that
 cannot be compiled is listed with the reason and is in no total. The layers before and

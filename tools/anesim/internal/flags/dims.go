@@ -17,26 +17,43 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// Dims holds the values of the --dim flags, which set the sizes of named dimensions of networks.
+// Dims holds the values of the flags that choose what a network is read as: the sizes of its named
+// dimensions (--dim), its function and the compiler's release.
 type Dims struct {
 	Dims     []string
 	Function string // of programs with several
+	Release  string // of the vendor's compiler; "" means what the file says
 	Source   string // where errors tell the user to give sizes; "" means --dim
 }
 
-// Register adds the --dim flag to s.
+// Register adds the flags to s.
 func (f *Dims) Register(s *pflag.FlagSet) {
 	s.StringArrayVar(&f.Dims, "dim", nil, "set dimensions of the networks, `NAME=SIZE,...`, or of one of them, FILE:NAME=SIZE,...; repeatable")
 	s.StringVar(&f.Function, "function", "", "read the function `NAME` of a Core ML program that has several")
+	s.StringVar(&f.Release, "release", "", "write the descriptors of a `RELEASE` of the vendor's compiler: newest or 2026; default is what a list of layers says, and newest")
 }
 
-// Flags returns the --dim flags as command-line arguments for another command.
+// Flags returns the flags as command-line arguments for another command.
 func (f *Dims) Flags() (list []string) {
 	for _, text := range f.Dims {
 		list = append(list, "--dim", text)
 	}
 	if f.Function != "" {
 		list = append(list, "--function", f.Function)
+	}
+	if f.Release != "" {
+		list = append(list, "--release", f.Release)
+	}
+	return list
+}
+
+// Origin returns what the flags say, for the origin of a sweep.
+func (f *Dims) Origin() []string {
+	list := slices.Clone(f.Dims)
+	for _, other := range [...]struct{ flag, value string }{{"function", f.Function}, {"release", f.Release}} {
+		if other.value != "" {
+			list = append(list, "--"+other.flag+"="+other.value)
+		}
 	}
 	return list
 }
@@ -69,21 +86,24 @@ func (f *Dims) Of(file string, files []string) (own, all map[string]int, err err
 }
 
 // Open opens the model in file with the sizes that the flags set. The argument files lists all
-// files on the command line. If there are several, compiled programs ignore the sizes that are
-// meant for every network.
+// files on the command line. If there are several, compiled programs ignore the release, and the sizes
+// that are meant for every network.
 func (f *Dims) Open(o anesim.OpenOptions, file string, files []string, stdin io.Reader) (*anesim.Model, error) {
 	own, all, err := f.Of(file, files)
 	if err != nil {
 		return nil, err
 	}
-	o.Function = f.Function
+	o.Function, o.Release = f.Function, f.Release
 	o.Dims = maps.Clone(all)
 	maps.Copy(o.Dims, own)
 	m, err := input.OpenModelWith(&o, file, stdin)
 	var bad *anesim.OptionError
-	if errors.As(err, &bad) && bad.Option == "Dims" && len(own) == 0 && len(files) > 1 {
-		o.Dims = nil
-		return input.OpenModelWith(&o, file, stdin)
+	if errors.As(err, &bad) && (bad.Option == "Dims" && len(own) == 0 || bad.Option == "Release") && len(files) > 1 {
+		o.Dims, o.Release = nil, ""
+		if p, err := input.OpenModelWith(&o, file, stdin); err != nil || p.Kind() == anesim.KindProgram {
+			return p, err
+		}
+		return nil, err // a network with a wrong release
 	}
 	var unknown *network.DimError
 	if errors.As(err, &unknown) && len(files) > 1 && slices.ContainsFunc(unknown.Unknown, func(name string) bool { _, ok := all[name]; return ok }) {

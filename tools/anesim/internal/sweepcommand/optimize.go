@@ -84,7 +84,7 @@ func (f *optimizeFlags) newSearch(args []string) (*sweep.Search, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := sweep.NewSearch(&sweep.Description{Words: args, Area: f.area, Options: o, Open: f.newModelOpener(args), Dims: f.Dims.Dims})
+	s, err := sweep.NewSearch(&sweep.Description{Words: args, Area: f.area, Options: o, Open: f.newModelOpener(args), Dims: f.Dims.Origin()})
 	if err != nil {
 		return nil, err
 	}

@@ -268,7 +268,7 @@ func (f *sweepFlags) newSweep(args []string) (*sweep.Sweep, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sweep.New(&sweep.Description{Words: args, Fields: f.Set, Area: f.area, Options: o, Open: f.newModelOpener(args), Dims: f.Dims.Dims})
+	return sweep.New(&sweep.Description{Words: args, Fields: f.Set, Area: f.area, Options: o, Open: f.newModelOpener(args), Dims: f.Dims.Origin()})
 }
 
 // newPointOptions returns the options that all points of a sweep share.
