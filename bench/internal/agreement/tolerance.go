@@ -1,6 +1,7 @@
 package agreement
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -22,27 +23,37 @@ var tableErrors = map[string]float64{
 	"ReduceLogSumExp": 0.008, "ReduceLogSum": 0.004, "Attention": 0.006, "SkipLayerNormalization": 0.004, "Einsum": 0.001,
 }
 
+// functionError returns the largest error of the tables that the engine computes node x with, or 0 if it
+// uses none. An operator that ends in a function, such as FusedGemm, names it in its attribute activation.
+func functionError(x *onnx.Node) float64 {
+	if a := x.Attributes["activation"]; a != nil {
+		return max(tableErrors[x.Op], tableErrors[a.Text])
+	}
+	return tableErrors[x.Op]
+}
+
 // newTableErrorNoise returns a function that adds the error of the engine's tables to the results
 // of operators that the engine looks up in a table. The error makes results larger if direction is
 // 1, smaller if it is -1, and either at random if it is 0. If the model has no such operator,
 // newTableErrorNoise returns nil.
 func newTableErrorNoise(m *onnx.Model, direction int) func(op string, v float64) float64 {
-	gated := false // the engine may merge x times a function of x into one table
+	errors := maps.Clone(tableErrors) // also of the operators within branches and loops
 	any := false
 	for i := range m.Nodes {
-		op := m.Nodes[i].Op
-		any = any || tableErrors[op] > 0
-		gated = gated || op == "Sigmoid" || op == "Erf" || op == "Tanh"
+		x := &m.Nodes[i]
+		e := functionError(x)
+		any = any || e > 0
+		errors[x.Op] = max(errors[x.Op], e)
+		if x.Op == "Sigmoid" || x.Op == "Erf" || x.Op == "Tanh" {
+			errors["Mul"] = tableErrors["Swish"] // the engine may merge x times a function of x into one table
+		}
 	}
 	if !any {
 		return nil
 	}
 	signs := rand.New(rand.NewPCG(1, 7))
 	return func(op string, v float64) float64 {
-		e := tableErrors[op]
-		if op == "Mul" && gated {
-			e = tableErrors["Swish"]
-		}
+		e := errors[op]
 		if direction < 0 || direction == 0 && signs.Uint32()&1 == 0 {
 			e = -e
 		}
