@@ -415,7 +415,13 @@ func newQuantizedUnaryOperator(op string) func(*call) (*Tensor, error) {
 				return nil, err
 			}
 		}
-		y, err := c.runOperator(op, c.node.Attributes, x)
+		inner := *c
+		if op == "Softmax" { // of the operator set that an attribute names: before 13, it flattens axes
+			set := *c.interpreter
+			set.opset = int64(c.intAttribute("opset", int(set.opset)))
+			inner.interpreter = &set
+		}
+		y, err := inner.runOperator(op, c.node.Attributes, x)
 		if err == nil && last {
 			y, err = y.transpose(invertPermutation(permutationToChannelsFirst(len(y.Dims)))...)
 		}

@@ -26,10 +26,20 @@ func expandBiasAdd(e *expansion) error {
 	return err
 }
 
+// expandBiasSoftmax rewrites a BiasSoftmax as a sum and a Softmax over all elements of the axes from the
+// attribute axis on, as onnxruntime computes it. That is the Softmax of operator set 12: from 13 on, it
+// takes one axis alone.
 func expandBiasSoftmax(e *expansion) error {
 	if e.Int("is_inner_broadcast", 0) == 0 && !slices.Equal(e.inputTensor(0).Dims, e.inputTensor(1).Dims) {
 		return fmt.Errorf("bias shape %v must equal input shape %v unless is_inner_broadcast is set", e.inputTensor(1).Dims, e.inputTensor(0).Dims)
 	}
-	_, err := e.emitNodeChain(e.outputTensor(0), e.inputTensor(0), step{"Add", nil, []*graph.Value{nil, e.inputTensor(1)}}, step{"Softmax", attributes{"axis": newIntAttr(e.Int("axis", 1))}, nil})
+	sum, err := e.emitNode(nil, "Add", nil, e.inputTensor(0), e.inputTensor(1))
+	if err != nil {
+		return err
+	}
+	version := e.Opset
+	e.Opset = min(version, 12)
+	_, err = e.emitNode(e.outputTensor(0), "Softmax", attributes{"axis": newIntAttr(e.Int("axis", 1))}, sum)
+	e.Opset = version
 	return err
 }
