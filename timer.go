@@ -51,6 +51,17 @@ func (t *Timer) Chip(c hw.Chip) error {
 // part of the report. The model m must be a compiled program or a single layer; for a network, the
 // error is an *[OptionError]. Other errors are those of [Model.Run].
 func (t *Timer) Time(ctx context.Context, m *Model) (*hw.Report, error) {
+	r, err := t.Call(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	return r.Report, nil
+}
+
+// Call does what [Timer.Time] does and returns a result with the model, the options, the report and the
+// program, whose [Result.Call] and [Result.CallBounds] include the host. The result has no layers, inputs or
+// outputs.
+func (t *Timer) Call(ctx context.Context, m *Model) (*Result, error) {
 	if m.kind == KindNetwork {
 		return nil, &OptionError{Option: "Time", What: fmt.Sprintf("requires a program or a layer; %s is a network", m.name)}
 	}
@@ -63,5 +74,5 @@ func (t *Timer) Time(ctx context.Context, m *Model) (*hw.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return res.Report, nil
+	return &Result{Model: m, Options: t.session.options, Report: res.Report, Programs: []ProgramResult{{Result: *res}}}, nil
 }

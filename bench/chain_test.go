@@ -170,6 +170,11 @@ func TestRowHost(t *testing.T) {
 		{"M1Ultra", "community macOS15+", "macos-max", "m1max"},
 		{"M1", "m1-mbp", "macos-mbp", "m1"},
 		{"M1", "Linux T8103, cached maps", "linux-m1", "m1"},
+		// The machine decides the chip of a row that names none.
+		{"", "m1", "macos-air", "m1"},
+		{"", "MacBookAir10,1", "macos-air", "m1"},
+		{"", "m1max", "macos-max", "m1max"},
+		{"", "a14", "iphone12-coreml", "a14"},
 		// A part of a name is no name.
 		{"M1", "a guide to the GPU under Linux", "none", "m1"},
 		{"M1", "MacBookAir10,10", "none", "m1"},

@@ -133,6 +133,10 @@ func Samples(rows []measured.Row) (samples []Sample, unmodelled []error) {
 			unmodelled = append(unmodelled, err)
 			continue
 		}
+		if m, err := machine.ByName(r.Machine); err == nil && m.Scaled {
+			unmodelled = append(unmodelled, &UnmodelledError{r.ID, "a " + m.Title + " has an engine after the M1's, whose programs are not modelled; anesim accuracy --machines judges the estimates"})
+			continue
+		}
 		if r.Latency == 0 && r.Energy == 0 {
 			unmodelled = append(unmodelled, &UnmodelledError{r.ID, "missing latency and energy; want at least one nonzero value"})
 			continue

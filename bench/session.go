@@ -8,14 +8,24 @@ import (
 	"anesim/bench/measured"
 	"anesim/hw"
 	"anesim/hw/clock"
+	"anesim/hw/host"
 	"anesim/hw/machine"
 )
 
-// rowChip returns the chip preset for row r. It returns the M1 if the row was measured on an M1. It
-// returns the M1 Max for all other chips, because they have the same engine (H13g).
+// rowChip returns the chip preset for row r: the M1's if the row was measured on an M1, and that of the
+// machine, or of the session's host, if the row names no chip. Other chips have the engine of the M1 Max
+// (H13g).
 func rowChip(r *measured.Row) hw.Chip {
-	if r.Chip == "M1" {
-		return hw.M1()
+	name := r.Chip
+	if m, err := machine.ByName(r.Machine); err == nil {
+		name = m.Chip.Name
+	} else if h, err := host.ByName(findHostPreset(r)); err == nil && name == "" {
+		name = h.Chip
+	}
+	for _, c := range hw.Chips() {
+		if strings.EqualFold(c.Name, name) {
+			return c
+		}
 	}
 	return hw.M1Max()
 }

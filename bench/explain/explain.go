@@ -39,6 +39,8 @@ type Explanation struct {
 	Kind  string      `json:"kind"` // program, layer or network
 	Chip  string      `json:"chip"`
 	Now   report.Cost `json:"now"`
+	// CallNs is the wall time of a call, which includes the host's part, or 0 without a host.
+	CallNs clock.Nanoseconds `json:"call_ns,omitempty"`
 	// DispatchNJ is the energy of the model's dispatches, which Now.EnergyNJ excludes.
 	DispatchNJ clock.Nanojoules `json:"dispatch_energy_nj"`
 	// NotModelled lists layers of a network that have no cost. They are in no part and no total.
@@ -175,6 +177,9 @@ func Explain(ctx context.Context, m *anesim.Model, o anesim.Options, how Options
 			Header: report.NewHeader(), Model: m.Name(), Kind: m.Kind().String(), Chip: res.Options.Chip.Name, Now: report.CostOf(res.Report), DispatchNJ: res.Report.Dispatch,
 			Parts: []Part{}, Trials: []Change{}, Machines: []Change{},
 		},
+	}
+	if res.Host() > 0 {
+		x.doc.CallNs = res.Call()
 	}
 	if m.Kind() == anesim.KindNetwork {
 		x.doc.NotModelled = report.MissingOf(res)

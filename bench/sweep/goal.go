@@ -59,14 +59,17 @@ func parseGoals(list string, header []string) ([]goal, error) {
 	return out, nil
 }
 
-// parseGoal returns the goal with the given name, such as "power" or "chip.Engines". It returns ok
+// parseGoal returns the goal with the given name, such as "power" or "chip.Engines". The time is that of a
+// call on a machine, and without one that of the engine. The power is always the engine's while it works. It returns ok
 // = false if the name is unknown or the header lacks a column that the goal needs.
 func parseGoal(name string, header []string) (goal, bool) {
 	g := goal{name: name, over: -1}
 	column := name
 	switch name {
 	case "time":
-		column, g.unit = "time_ns", "ns"
+		if column, g.unit = callColumns[0], "ns"; !slices.Contains(header, column) {
+			column = "time_ns"
+		}
 	case "energy":
 		column, g.unit = "energy_nj", "nJ"
 	case "power":

@@ -34,6 +34,9 @@ func (s *Sweep) describeOrigin() (string, error) {
 	// missing.
 	words := []string{"chip=" + formatChip(&o.Chip), "chip_constants=" + hashConstants(&o.Chip), fmt.Sprintf("seed=%d", o.Seed), fmt.Sprintf("points=%d", points)}
 	add := func(key, value string) { words = append(words, key+"="+value) }
+	if o.Machine != nil {
+		add("machine", o.Machine.Name) // whose host is in the time of a call
+	}
 	if o.GateTiles != 0 {
 		add("gate-tiles", fmt.Sprintf("%#x", o.GateTiles))
 	}

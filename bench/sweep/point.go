@@ -22,7 +22,7 @@ func (s *Sweep) newTimer() (*timer, error) {
 		return nil, err
 	}
 	varied := slices.ContainsFunc(s.grid, func(a axis) bool { return strings.HasPrefix(a.name, chipPrefix) })
-	return &timer{s, t, varied, s.Options}, nil
+	return &timer{s, t, varied, s.Options, len(s.Header())}, nil
 }
 
 // parsePointSettings returns the chip and the register overrides at the point where the axes have
@@ -129,6 +129,7 @@ type timer struct {
 	engine  *anesim.Timer
 	varied  bool           // an axis is a constant of the chip
 	options anesim.Options // of the current point
+	columns int            // of a row
 }
 
 // setAxisValues sets the chip's constants and the register overrides of the timer to the values of
@@ -151,9 +152,9 @@ func (t *timer) setAxisValues(values []string) error {
 	return nil
 }
 
-// timeWorkload times the program w, with the given values of the axes, and returns its report. If
-// the report is incomplete, problem is the reason; otherwise it is "".
-func (t *timer) timeWorkload(w *workload, values []string) (r *hw.Report, problem string, err error) {
+// timeWorkload times the program w, with the given values of the axes, and returns its result. If
+// the costs are incomplete, problem is the reason; otherwise it is "".
+func (t *timer) timeWorkload(w *workload, values []string) (res *anesim.Result, problem string, err error) {
 	m := w.model
 	if m == nil {
 		if m, err = t.buildLayer(values); err != nil {
@@ -161,19 +162,18 @@ func (t *timer) timeWorkload(w *workload, values []string) (r *hw.Report, proble
 		}
 	}
 	if m.Kind() == anesim.KindNetwork {
-		res, err := m.Run(context.Background(), t.options)
-		if err != nil {
+		if res, err = m.Run(context.Background(), t.options); err != nil {
 			return nil, "", err
 		}
-		return res.Report, describeMissing(res), nil
+		return res, describeMissing(res), nil
 	}
-	if r, err = t.engine.Time(context.Background(), m); err != nil {
+	if res, err = t.engine.Call(context.Background(), m); err != nil {
 		return nil, "", err
 	}
-	if len(r.Faults) > 0 {
-		problem = "device fault: " + r.Faults[0].String()
+	if faults := res.Report.Faults; len(faults) > 0 {
+		problem = "device fault: " + faults[0].String()
 	}
-	return r, problem, nil
+	return res, problem, nil
 }
 
 // idlePeriod is the time between calls of idle while computeInOrder waits for a row.

@@ -18,8 +18,12 @@ var resultColumns = [...]string{
 // areaColumn is the column before the results. A sweep without an area expression lacks it.
 const areaColumn = "area"
 
+// callColumns are the columns before the results of a sweep on a machine: the time of a call, which
+// includes the host, and the bounds of its interval. The results are of the engine alone.
+var callColumns = [...]string{"wall_ns", "wall_ns_low", "wall_ns_high"}
+
 // Header returns the names of the columns of a row: the point's number, its program, the axes, the
-// area if the sweep has an area expression, and the results.
+// area if the sweep has an area expression, the time of a call if it has a machine, and the results.
 func (s *Sweep) Header() []string {
 	row := []string{"point", "program"}
 	for _, a := range s.grid {
@@ -27,6 +31,9 @@ func (s *Sweep) Header() []string {
 	}
 	if s.area != nil {
 		row = append(row, areaColumn)
+	}
+	if s.Options.Machine != nil {
+		row = append(row, callColumns[:]...)
 	}
 	return append(row, resultColumns[:]...)
 }
@@ -48,14 +55,10 @@ func (s *Sweep) Label(point int) []string {
 func (t *timer) timeRow(point int) []string {
 	row := t.Label(point)
 	w, values := t.findPointProgram(point)
-	results := len(resultColumns)
 	refused := func(err error) []string {
-		if t.area != nil && len(row) == 2+len(t.grid) {
-			row = append(row, "")
-		}
 		// A point that fails keeps its row: a sweep of thousands should not end at one, and merging counts
 		// the points.
-		row = append(row, make([]string, results-2)...)
+		row = append(row, make([]string, t.columns-2-len(row))...)
 		return append(row, report.Cell(err.Error()), t.Origin)
 	}
 	if err := t.setAxisValues(values); err != nil {
@@ -68,10 +71,15 @@ func (t *timer) timeRow(point int) []string {
 		}
 		row = append(row, report.Number(area))
 	}
-	r, problem, err := t.timeWorkload(w, values)
+	res, problem, err := t.timeWorkload(w, values)
 	if err != nil {
 		return refused(err)
 	}
+	if t.Options.Machine != nil {
+		b := res.CallBounds()
+		row = append(row, report.Number(res.Call()), report.Number(b.Low), report.Number(b.High))
+	}
+	r := res.Report
 	a := r.Accounting()
 	low, high := r.Interval()
 	return append(row, strconv.Itoa(len(r.Descriptors)), strconv.FormatUint(uint64(r.Cycles), 10), a.Bound(),
@@ -123,7 +131,10 @@ func (d *design) addRowToSum(row []string) {
 		d.first[failure] = row[failure]
 	}
 	for _, name := range summedColumns {
-		i := d.columns[name]
+		i, ok := d.columns[name]
+		if !ok { // of a call, in a sweep without a machine
+			continue
+		}
 		a, err1 := strconv.ParseUint(d.first[i], 10, 64)
 		b, err2 := strconv.ParseUint(row[i], 10, 64)
 		if err1 == nil && err2 == nil { // counts stay exact
@@ -146,4 +157,4 @@ func newDesign(header []string, programs int) *design {
 }
 
 // summedColumns are the columns that a design adds up.
-var summedColumns = [...]string{"descriptors", "cycles", "dma_bytes", "time_ns", "energy_nj", "dispatch_energy_nj", "macs", "time_ns_low", "time_ns_high"}
+var summedColumns = [...]string{"wall_ns", "wall_ns_low", "wall_ns_high", "descriptors", "cycles", "dma_bytes", "time_ns", "energy_nj", "dispatch_energy_nj", "macs", "time_ns_low", "time_ns_high"}

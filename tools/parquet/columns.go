@@ -34,6 +34,9 @@ var results = [...]column{
 // areaName is the name of the column before the results if the sweep has an area.
 const areaName = "area"
 
+// calls are the columns before the results if the sweep has a machine.
+var calls = [...]string{"wall_ns", "wall_ns_low", "wall_ns_high"}
+
 // originName is the name of the column after the results. Older files do not have it.
 const originName = "origin"
 
@@ -70,9 +73,13 @@ func newSchema(header []string) (*schema, error) {
 		}
 	}
 	s := &schema{columns: []column{{"point", integers, false}, {"program", words, true}}}
+	labelled := first // index after the axes and the area
+	if n := first - len(calls); n >= labels && slices.Equal(header[n:first], calls[:]) {
+		labelled = n
+	}
 	for i := labels; i < first; i++ {
 		s.columns = append(s.columns, column{header[i], reals, true})
-		if i < first-1 || header[i] != areaName {
+		if i < labelled-1 || i < labelled && header[i] != areaName {
 			s.axes = append(s.axes, axis{i, true, true})
 		}
 		if slices.Contains(header[:i], header[i]) {

@@ -30,8 +30,9 @@ func optimizeCommand(plan *outfile.Plan) *cobra.Command {
 		Aliases: []string{"optimise"},
 		Short:   "Find the chip's constants with the least time or energy within a budget",
 		Long: `Optimize searches for values of the chip's constants, each within its range, that minimize
-a goal of anesim sweep --pareto (by default time) over all programs and stay within a
-budget: --within power=2,area=40 allows at most 2 W on average and 40 units of --area.
+a goal of anesim sweep --pareto (by default time, with --machine that of a call) over all
+programs and stay within a budget: --within power=2,area=40 allows at most 2 W on average
+and 40 units of --area.
 
 The search uses Nelder and Mead's simplex method from several starts, and then varies each
 constant until no neighbor is better, on a logarithmic scale with 4,096 steps over each

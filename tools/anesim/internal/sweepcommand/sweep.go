@@ -80,8 +80,9 @@ on every chip; a layer among several is quoted together with its keys.
 The points run on all processors. The rows are in the order of the grid: the programs
 change fastest, then the --set fields, then the last key. A key like chip.Clock varies a
 constant of the chip (anesim chip m1 lists them). Every row has the interval of its time,
-which is made to contain ` + hw.IntervalWords + ` measurements. With --machine, times are of the engine of
-that machine, without its host.
+which is made to contain ` + hw.IntervalWords + ` measurements. With --machine, rows also have
+the time of a call, wall_ns, which includes the host of that machine; time_ns is of the
+engine alone.
 
 Values are separated by commas. Each is a word or a range:
 
@@ -96,10 +97,10 @@ with the reason in the error column.
 
 --pareto time,energy prints only the designs that no other design beats in both goals,
 after all are timed. A goal is time, energy, power (the mean, with the dispatch's energy),
-dma, area or a chip. key; it is minimized, and summed over several programs. --area adds a
-column with an estimate of the chip's area, a sum of products of its constants. --plot
-draws the first two goals. To find the best constants within a budget, see anesim sweep
-optimize.
+dma, area or a chip. key; it is minimized, and summed over several programs. With
+--machine, time is that of a call. --area adds a column with an estimate of the chip's
+area, a sum of products of its constants. --plot draws the first two goals. To find the
+best constants within a budget, see anesim sweep optimize.
 
 --resume FILE writes to FILE and continues after its last complete row. --shard 2/8 takes
 points 2, 10, 18, ... of the grid. anesim sweep status reports the progress of shards, and

@@ -41,11 +41,10 @@ func (p pager) printCall(res *anesim.Result) {
 	}
 }
 
-// WriteHostShare writes how much of a call of an explained model is the host's fixed time, which no
-// change to the model can save. It writes nothing if o has no host.
+// WriteHostShare writes the time of a call of an explained model and the host's share of it, which changes
+// to the model hardly save. It writes nothing if o has no host.
 func WriteHostShare(w io.Writer, d *explain.Explanation, o *anesim.Options) error {
-	floor := clock.Nanoseconds(1e3 * o.Host.Floor.Value)
-	if floor <= 0 || d.Now.TimeNs <= 0 {
+	if d.CallNs <= 0 {
 		return nil
 	}
 	on := "host " + o.Host.Name
@@ -53,9 +52,8 @@ func WriteHostShare(w io.Writer, d *explain.Explanation, o *anesim.Options) erro
 		on = o.Machine.Noun()
 	}
 	p := newPager(w)
-	call := machine.Wall(d.Now.TimeNs, floor)
-	share := 100 * float64(floor/call)
-	p.Printf("a call: at least %v on %s, %.1f%% of it the host", call, on, share)
+	share := 100 * float64(1-d.Now.TimeNs/d.CallNs)
+	p.Printf("a call: %v on %s, %.1f%% of it the host", d.CallNs, on, share)
 	if share >= 90 {
 		p.Printf("  no change to the model saves more than %.1f%% of a call; fewer calls do: a batch, or a larger network", 100-share)
 	}
