@@ -131,11 +131,7 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 		c.finish(err)
 		return 0, false
 	}
-	s := c.loaded.session
-	if before := s.holder; before != nil && before != c && !before.ended {
-		took += before.SwitchOut()
-	}
-	s.holder = c
+	took = c.Resume()
 	wake, err := c.prepareNextRun()
 	took += wake
 	if err != nil {
@@ -165,6 +161,29 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 	}
 	c.last = RunCost{took, c.device.Elapsed() - at, c.res.Report.Energy - energy, stoppable}
 	return took + c.last.Time, more
+}
+
+// Resume notes that the engine works for the call from now on. It returns how long it waits until the
+// results of another call that used the engine last are in memory. [Call.Run] calls it.
+func (c *Call) Resume() (wait clock.Nanoseconds) {
+	s := c.loaded.session
+	if s == nil { // unloaded
+		return 0
+	}
+	if before := s.holder; before != nil && before != c && !before.ended {
+		wait = before.SwitchOut()
+	}
+	if s.holder = c; c.ended {
+		s.holder = nil
+	}
+	return wait
+}
+
+// Suspend notes that the last run of the call was stopped, so no other call waits for its results.
+func (c *Call) Suspend() {
+	if s := c.loaded.session; s != nil && s.holder == c {
+		s.holder = nil
+	}
 }
 
 // SwitchOut waits until the call's results are in memory, and returns how long it waited. This is

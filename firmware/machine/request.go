@@ -85,6 +85,7 @@ func (q *request) Run() (took clock.Nanoseconds, more bool) {
 	delay := max(0, x.awake-x.queue.Now()) // a request for which the engine began to wake was stopped
 	if r := q.again; r != nil {
 		q.again = nil
+		delay += q.pass.Resume()
 		x.awake = x.queue.Now() + delay
 		return delay + r.took, r.more
 	}
@@ -142,6 +143,7 @@ func (q *request) Rewind(after clock.Nanoseconds) bool {
 		return false
 	}
 	q.again = &stoppedRun{c.Time, !q.ran}
+	q.pass.Suspend()
 	x.lost += began
 	if c.Time > 0 {
 		x.wasted += clock.Nanojoules(float64(c.Energy) * float64(began/c.Time))

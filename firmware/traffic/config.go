@@ -3,6 +3,7 @@ package traffic
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"anesim/firmware"
 	"anesim/firmware/queue"
@@ -42,12 +43,14 @@ type Client struct {
 	// of one dispatch.
 	Runs      []clock.Nanoseconds
 	Stoppable []clock.Nanoseconds // see [Work]
+	Stores    []clock.Nanoseconds // see [Work]
+	Resumed   [][]clock.Nanoseconds
 	Energy    clock.Nanojoules
 	Engines   int // MAC engines in use, for the energy of the wait after a call
 	// Host holds the time that the host needs for each call.
 	Host Host
 	// Turns holds the work of calls with different sizes, which they take in turn. If it is not empty,
-	// it replaces Runs, Stoppable, Energy, Engines and Host.Outside.
+	// it replaces Runs, Stoppable, Stores, Resumed, Energy, Engines and Host.Outside.
 	Turns []Work
 }
 
@@ -57,9 +60,16 @@ type Work struct {
 	// Stoppable holds, for each run, how long after its start a more urgent call can stop it if
 	// Config.Preemption is [queue.PreemptAbort]. A nil list means always, up to its end.
 	Stoppable []clock.Nanoseconds
-	Energy    clock.Nanojoules  // of one dispatch
-	Engines   int               // MAC engines in use
-	Outside   clock.Nanoseconds // see [Host]
+	// Stores holds, for each run, how long its last results take to reach memory. Another call that
+	// takes the engine after it waits for them; the call's own next run does not. A nil list means no
+	// time.
+	Stores []clock.Nanoseconds
+	// Resumed[r] holds the durations of run r and of those after it if another call used the engine
+	// before run r, so that nothing of it was fetched early. Later runs are as long as in Runs.
+	Resumed [][]clock.Nanoseconds
+	Energy  clock.Nanojoules  // of one dispatch
+	Engines int               // MAC engines in use
+	Outside clock.Nanoseconds // see [Host]
 }
 
 // EngineTime returns the engine time of one call, which is the sum of w.Runs.
@@ -70,12 +80,21 @@ func (w *Work) EngineTime() (t clock.Nanoseconds) {
 	return t
 }
 
+// runTime returns the duration of a run of a call that got the engine back from another call before
+// the run with index since, or never if since is 0.
+func (w *Work) runTime(run, since int) clock.Nanoseconds {
+	if since > 0 && since < len(w.Resumed) && run-since < len(w.Resumed[since]) {
+		return w.Resumed[since][run-since]
+	}
+	return w.Runs[run]
+}
+
 // Works returns the work of the client's calls in turn: c.Turns, or the one work of all calls.
 func (c *Client) Works() []Work {
 	if len(c.Turns) > 0 {
 		return c.Turns
 	}
-	return []Work{{c.Runs, c.Stoppable, c.Energy, c.Engines, c.Host.Outside}}
+	return []Work{{c.Runs, c.Stoppable, c.Stores, c.Resumed, c.Energy, c.Engines, c.Host.Outside}}
 }
 
 // A Host holds the time that a call spends outside the engine, in three parts.
@@ -170,6 +189,14 @@ func (c *Client) checkWork(w *Work) error {
 	}
 	if w.Stoppable != nil && len(w.Stoppable) != len(w.Runs) {
 		return fail("%d of %d runs say how long they can be stopped; want all or none", len(w.Stoppable), len(w.Runs))
+	}
+	if w.Stores != nil && len(w.Stores) != len(w.Runs) {
+		return fail("%d of %d runs say how long their results take; want all or none", len(w.Stores), len(w.Runs))
+	}
+	for _, t := range slices.Concat(w.Stores, slices.Concat(w.Resumed...)) {
+		if !(t >= 0) || math.IsInf(float64(t), 0) {
+			return fail("run takes %v after another call; want a finite time of 0 or more", t)
+		}
 	}
 	total := w.Outside + c.Host.Before + c.Host.After
 	for _, r := range w.Runs {

@@ -13,6 +13,7 @@ type Result struct {
 	Clients []ClientResult
 	Time    clock.Nanoseconds // from the start to the end of the last call, at least Config.Duration
 	Busy    clock.Nanoseconds // time that the engine worked
+	Stored  clock.Nanoseconds // part of Busy in which a call waited for the results of the one before it
 	Wake    clock.Nanoseconds // time that dispatches waited for the power domains
 	Runs    uint64
 	Energy  clock.Nanojoules // energy of the dispatches, without LostEnergy

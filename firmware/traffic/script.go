@@ -12,7 +12,6 @@ import (
 	"anesim/firmware/broker"
 	"anesim/firmware/engine"
 	"anesim/firmware/queue"
-	"anesim/hw"
 	"anesim/hw/chip"
 	"anesim/hw/clock"
 	"anesim/hw/spelling"
@@ -202,7 +201,7 @@ func (c *ScriptClient) wrapError(err error) error {
 // when it runs alone.
 func (l *Outcome) addClient(i int, turns []*engine.Result) error {
 	c := &l.Script.Clients[i]
-	x, err := newClient(c, &l.Options, turns)
+	x, err := newClient(c, &l.Options, l.Script.InFlight, turns)
 	if err != nil {
 		return err
 	}
@@ -268,9 +267,9 @@ func newEventFilter(limit int) func(*Event) bool {
 // bins is the number of intervals of a timeline.
 const bins = 60
 
-// newClient converts client c of the script to a client of the simulation. Its program has the times
-// in turns.
-func newClient(c *ScriptClient, o *engine.Options, turns []*engine.Result) (Client, error) {
+// newClient converts client c of the script to a client of a simulation with inFlight commands admitted
+// at a time. Its program has the times in turns.
+func newClient(c *ScriptClient, o *engine.Options, inFlight int, turns []*engine.Result) (Client, error) {
 	x := Client{
 		Name: c.Name, Priority: queue.Priority(c.Priority), Arrival: Arrival(cmp.Or(c.Arrival, string(BackToBack))),
 		Rate: c.Rate, After: -1, Threads: c.Threads, Streams: c.Streams,
@@ -286,66 +285,16 @@ func newClient(c *ScriptClient, o *engine.Options, turns []*engine.Result) (Clie
 	}
 	var works []Work
 	for _, res := range turns {
-		w, err := newWork(o, res)
+		w, err := newWork(o, res, inFlight > 1)
 		if err != nil {
 			return Client{}, err
 		}
 		works = append(works, w)
 	}
-	x.Runs, x.Stoppable, x.Energy, x.Engines, x.Host.Outside = works[0].Runs, works[0].Stoppable, works[0].Energy, works[0].Engines, works[0].Outside
+	w := &works[0]
+	x.Runs, x.Stoppable, x.Stores, x.Resumed, x.Energy, x.Engines, x.Host.Outside = w.Runs, w.Stoppable, w.Stores, w.Resumed, w.Energy, w.Engines, w.Outside
 	if len(works) > 1 {
 		x.Turns = works
 	}
 	return x, nil
-}
-
-// newWork returns the costs of the call with the result res.
-func newWork(o *engine.Options, res *engine.Result) (Work, error) {
-	runs, stoppable, err := listRuns(res)
-	if err != nil {
-		return Work{}, err
-	}
-	d := &res.Dispatches[0]
-	energy := d.Energy
-	for i := range d.Descriptors {
-		energy += d.Descriptors[i].Energy
-	}
-	return Work{runs, stoppable, energy, hw.Engines(d.Descriptors), o.Host.Path(res.Host).Outside}, nil
-}
-
-// RunTimes returns the engine times of the runs in the first dispatch of res. A run is a sequence
-// of descriptors that must not be interrupted. RunTimes returns an error if the program cannot be
-// linked.
-func RunTimes(res *engine.Result) ([]clock.Nanoseconds, error) {
-	runs, _, err := listRuns(res)
-	return runs, err
-}
-
-// listRuns returns the times of the runs of res like [RunTimes], and how long after its start each
-// can be stopped.
-func listRuns(res *engine.Result) (runs, stoppable []clock.Nanoseconds, err error) {
-	linked, err := res.Program.Link()
-	if err != nil {
-		return nil, nil, err
-	}
-	var restart firmware.Restart
-	begun := false
-	list := res.Dispatches[0].Descriptors
-	for i := range list {
-		if !begun {
-			runs, stoppable = append(runs, 0), append(stoppable, 0)
-			restart.Reset()
-		}
-		at := len(runs) - 1
-		open := i < len(linked.Tasks) && restart.Begin(linked.Tasks[i]) // nothing is known of others
-		runs[at] += list[i].Time
-		switch {
-		case open:
-			stoppable[at] = runs[at]
-		case restart.Forbidden():
-			stoppable[at] = 0
-		}
-		begun = i >= len(linked.Tasks) || !firmware.EndsRun(linked.Tasks[i])
-	}
-	return runs, stoppable, nil
 }

@@ -17,7 +17,10 @@ type call struct {
 	arrived    clock.Nanoseconds
 	queued     clock.Nanoseconds // time at which it reached the gate
 	entered    clock.Nanoseconds // time at which it reached its task queue
-	run        int
+	run        int               // next run
+	since      int               // run before which it got the engine back from another call, or 0
+	took       clock.Nanoseconds // duration of the run in progress
+	worked     clock.Nanoseconds // durations of the runs before
 	number     int
 	turn       int // index of its work
 	work       *Work
@@ -43,6 +46,7 @@ type simulation struct {
 	queue     *queue.Scheduler   // calls in the task queues
 	inside    int                // calls that have passed the gate and not yet returned
 	active    *call              // call that uses the engine
+	holder    *call              // call that used it last, if runs of it remain
 	calls     int
 	free      []*call
 
@@ -276,9 +280,26 @@ func (c *call) Run() (took clock.Nanoseconds, more bool) {
 		s.reportEvent(Woke, s.now, c)
 	}
 	// A call that takes the engine from one for which it still wakes waits for the rest.
-	s.began = max(s.began, s.now+wake)
+	s.began = max(s.began, s.now+wake) + s.switchCalls(c)
 	s.reportEvent(Began, s.began, c)
-	return s.began - s.now + c.work.Runs[c.run], c.run+1 < len(c.work.Runs)
+	c.took = c.work.runTime(c.run, c.since)
+	return s.began - s.now + c.took, c.run+1 < len(c.work.Runs)
+}
+
+// switchCalls notes that call c uses the engine now. It returns how long c waits for the results of
+// another call from which it takes the engine.
+func (s *simulation) switchCalls(c *call) (wait clock.Nanoseconds) {
+	if h := s.holder; h != nil && h != c {
+		h.since = h.run
+		if h.work.Stores != nil {
+			wait = h.work.Stores[h.run-1]
+		}
+		s.result.Busy += wait
+		s.result.Stored += wait
+		s.addToBins(h.client, s.now, wait, 0, wait)
+	}
+	s.holder = c
+	return wait
 }
 
 // Rewind ends the call's run in vain, at the current time, and reports whether that is possible.
@@ -295,6 +316,7 @@ func (c *call) Rewind(clock.Nanoseconds) bool {
 	s.result.Stops++
 	s.result.Lost += lost
 	s.result.LostEnergy += energy
+	s.holder = nil // a stopped run has no results to wait for
 	s.reportEvent(Stopped, max(s.now, s.began), c)
 	return true
 }
@@ -376,11 +398,13 @@ func (s *simulation) addToBins(client int, from, t clock.Nanoseconds, e clock.Na
 func (s *simulation) endRun() {
 	c := s.active
 	s.queue.End()
-	s.addRun(c, c.work.Runs[c.run])
+	s.addRun(c, c.took)
+	c.worked += c.took
 	s.reportEvent(Ran, s.now, c)
 	if c.run++; c.run == len(c.work.Runs) {
+		s.holder = nil
 		s.result.Energy += c.work.Energy
-		s.result.Clients[c.client].addQueueWait(s.now - c.entered - c.work.EngineTime())
+		s.result.Clients[c.client].addQueueWait(s.now - c.entered - c.worked)
 		s.scheduleEvent(s.now+s.Clients[c.client].Host.After, event{kind: leaves, call: c})
 	}
 }
