@@ -15,9 +15,11 @@ type Part struct {
 }
 
 // New returns a dispatch descriptor, the vendor's list of execution steps, for a network that
-// consists of the given parts. The steps are a cast to the engine's layout, one inference for each
-// part in order, and a cast back. Tensors have the names of the ports of the parts. build becomes
-// the build information. New returns an error if there are no parts.
+// consists of the given parts. The steps are a cast of each input from the host's dense layout to the
+// engine's strides, one inference for each part in order, and a cast of each output back: a model with
+// five states and an input has six casts, an inference and six casts (chapter 23). Tensors have the
+// names of the ports of the parts. build becomes the build information. New returns an error if there
+// are no parts.
 func New(build []Entry, parts ...Part) (*Program, error) {
 	if len(parts) == 0 {
 		return nil, fmt.Errorf("dispatch descriptor has no programs; want at least one")
@@ -42,7 +44,9 @@ func New(build []Entry, parts ...Part) (*Program, error) {
 	// apart.
 	host, hostTensors := describeTensors(first, loader.Input, symbol, "host ")
 	engine, engineTensors := describeTensors(first, loader.Input, symbol, "")
-	add(enums.OpTypeCast, host, engine, append(hostTensors, engineTensors...), half, nil)
+	for i := range host {
+		add(enums.OpTypeCast, host[i:i+1], engine[i:i+1], []Tensor{pack(hostTensors[i]), engineTensors[i]}, half, nil)
+	}
 	for i, part := range parts {
 		if i > 0 {
 			engine, engineTensors = describeTensors(part.Program, loader.Input, symbol, "")
@@ -50,15 +54,33 @@ func New(build []Entry, parts ...Part) (*Program, error) {
 		out, outTensors := describeTensors(part.Program, loader.Output, symbol, "")
 		add(enums.OpTypeAneInference, engine, out, append(engineTensors, outTensors...), nil, &Inference{
 			Procedure: part.Program.Procedure,
-			Hash:      fmt.Sprintf("%X", sha256.Sum256(part.Container)),
+			Hash:      hashOf(sha256.Sum256(part.Container)),
 			Symbol:    fmt.Sprintf("program_%d", i),
 			Options:   part.Program.Banner.Target,
 		})
 		engine, engineTensors = out, outTensors
 	}
 	back, backTensors := describeTensors(last, loader.Output, symbol, "host ")
-	add(enums.OpTypeCast, engine, back, append(engineTensors, backTensors...), half, nil)
+	for i := range back {
+		add(enums.OpTypeCast, engine[i:i+1], back[i:i+1], []Tensor{engineTensors[i], pack(backTensors[i])}, half, nil)
+	}
 	return p, nil
+}
+
+// hashOf returns the anehash of a container with the given SHA-256 digest: the SHA-256 of the digest,
+// since the documents call it a double SHA-256 (chapter 5), in uppercase hexadecimal.
+func hashOf(digest [sha256.Size]byte) string { return fmt.Sprintf("%X", sha256.Sum256(digest[:])) }
+
+// pack returns tensor x with the dense strides of a host's array.
+func pack(x Tensor) Tensor {
+	x.Stride = make([]uint64, len(x.Dim))
+	next := uint64(2) // bytes of an fp16 element
+	for i := len(x.Dim) - 1; i >= 0; i-- {
+		x.Stride[i] = next
+		next *= x.Dim[i]
+	}
+	x.StrideBatch, x.StrideChannels, x.StrideHeight, x.StrideWidth = x.Stride[0], x.Stride[1], x.Stride[2], x.Stride[3]
+	return x
 }
 
 // describeTensors returns the layouts of a program's ports in direction d, and the indices

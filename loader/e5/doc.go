@@ -3,9 +3,9 @@
 // engine runs.
 //
 //	dispatch descriptor (.e5)          container (.hwx)
-//	  Cast            host layout -> engine layout
+//	  Cast            host layout -> engine layout, one an input
 //	  AneInference  ------------------> the chain of descriptors
-//	  Cast            engine layout -> host layout
+//	  Cast            engine layout -> host layout, one an output
 //
 // A network that the engine runs as one program has one inference, however many layers it
 // has. A network that is split into three programs has three. The size of the file

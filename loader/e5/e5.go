@@ -76,7 +76,7 @@ type Cast struct {
 }
 
 // An Inference holds the attributes of an operation that runs a program on the engine. Hash is the
-// SHA-256 digest of the container that holds the program.
+// double SHA-256 digest of the container that holds the program, the documents' anehash.
 type Inference struct {
 	Procedure, Hash, Symbol string
 	Buffer                  uint32 // handle of the intermediate buffer

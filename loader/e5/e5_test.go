@@ -75,7 +75,8 @@ func TestDispatch(t *testing.T) {
 	if diff := cmp.Diff([]enums.OpType{enums.OpTypeCast, enums.OpTypeAneInference, enums.OpTypeCast}, kinds); diff != "" {
 		t.Error(diff)
 	}
-	if got, want := p.Sections[3].Inference.Hash, fmt.Sprintf("%X", sha256.Sum256(whole.Container)); got != want {
+	once := sha256.Sum256(whole.Container)
+	if got, want := p.Sections[3].Inference.Hash, fmt.Sprintf("%X", sha256.Sum256(once[:])); got != want {
 		t.Errorf("container %s, want %s", got, want)
 	}
 	if x := p.Sections[0].Operands[0]; x.Width != 64 || x.StrideWidth != 2 || x.Type != enums.TensorFloat16 {
@@ -88,6 +89,67 @@ func TestDispatch(t *testing.T) {
 	if _, err := loader.Read("x.e5", bytes.NewReader(file), int64(len(file))); !errors.As(err, &u) || !strings.Contains(err.Error(), "dispatch descriptor") {
 		t.Errorf("as a program: %v", err)
 	}
+}
+
+// TestCastOfEachOperand writes a model of an input and five states, which has six inputs and six outputs:
+// a cast of each, between which is one inference. A cast leads from dense rows to the engine's strides.
+func TestCastOfEachOperand(t *testing.T) {
+	one := part(t, layer.Layer{Op: layer.ReLU, In: layer.Shape{N: 1, C: 4, H: 3, W: 5}})
+	p, err := New(seven(), withPorts(one, 6, 6))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err = Read(p.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, o := range p.Chain() {
+		names = append(names, o.Name)
+	}
+	want := []string{
+		"Op0_Cast", "Op1_Cast", "Op2_Cast", "Op3_Cast", "Op4_Cast", "Op5_Cast", "Op6_AneInference",
+		"Op7_Cast", "Op8_Cast", "Op9_Cast", "Op10_Cast", "Op11_Cast", "Op12_Cast",
+	}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Error(diff)
+	}
+	casts := 0
+	for i := range p.Sections {
+		s := &p.Sections[i]
+		if s.Operation == nil || s.Operation.Type != enums.OpTypeCast {
+			continue
+		}
+		host, engine := s.Operands[0], s.Operands[1]
+		if casts >= 6 {
+			host, engine = engine, host
+		}
+		if casts++; !slices.Equal(host.Stride, []uint64{120, 30, 10, 2}) || host.StrideChannels != 30 || host.StrideHeight != 10 {
+			t.Errorf("%s: the host's strides are %v", s.Name, host.Stride)
+		}
+		q := one.Program.Ports[0]
+		if !slices.Equal(engine.Stride, q.Strides[:]) || slices.Equal(engine.Stride, host.Stride) {
+			t.Errorf("%s: the engine's strides are %v, the port's %v", s.Name, engine.Stride, q.Strides)
+		}
+	}
+	if casts != 12 {
+		t.Errorf("%d casts", casts)
+	}
+}
+
+// withPorts returns a part whose program has the given number of inputs and outputs, with the layout of
+// its first port.
+func withPorts(p Part, inputs, outputs int) Part {
+	program := *p.Program
+	q := program.Ports[0]
+	program.Ports = nil
+	for i := range inputs + outputs {
+		q.Name, q.Direction = fmt.Sprint("p", i), loader.Input
+		if i >= inputs {
+			q.Direction = loader.Output
+		}
+		program.Ports = append(program.Ports, q)
+	}
+	return Part{&program, p.Container}
 }
 
 // TestSize: neither the shape nor the depth changes the size, the number of pieces does.

@@ -3,7 +3,6 @@ package e5
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"fmt"
 	"io"
 	"io/fs"
 	"strings"
@@ -64,5 +63,5 @@ func containerHash(dir fs.FS, name string) (string, error) {
 	if _, err := io.Copy(h, f); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%X", h.Sum(nil)), nil
+	return hashOf([sha256.Size]byte(h.Sum(nil))), nil
 }

@@ -80,7 +80,7 @@ func (d *dispatchDumper) containerName(a *e5.Inference) string {
 	if name := d.containers[strings.ToUpper(a.Hash)]; name != "" {
 		return quoteName(name)
 	}
-	return fmt.Sprintf("the container with SHA-256 %s, which is not in this file's directory", quoteName(cmp.Or(a.Hash, "missing")))
+	return fmt.Sprintf("the container with double SHA-256 %s, which is not in this file's directory", quoteName(cmp.Or(a.Hash, "missing")))
 }
 
 // formatOperands returns text with the names of the symbols at the given indices, each followed by
