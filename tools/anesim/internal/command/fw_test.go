@@ -61,7 +61,7 @@ func TestConflictsAreOnThePage(t *testing.T) {
 
 // What load records, fw plays: as many calls as the load has.
 func TestRecordALoad(t *testing.T) {
-	for _, script := range []string{"two-threads.yaml", "load.yaml"} {
+	for _, script := range []string{"documents/two-threads.yaml", "load.yaml"} {
 		file := filepath.Join(t.TempDir(), "load.fw")
 		text, err := os.ReadFile(exampleLoad(script))
 		if err != nil {

@@ -17,8 +17,8 @@ func exampleLoad(name string) string { return filepath.Join("..", "..", "example
 // The examples run, their tables have a row a client, and what load prints is determined.
 func TestLoadExamples(t *testing.T) {
 	for name, clients := range map[string][]string{
-		"load.yaml":        {"camera", "speech", "photos"},
-		"two-threads.yaml": {"two"},
+		"load.yaml":                  {"camera", "speech", "photos"},
+		"documents/two-threads.yaml": {"two"},
 	} {
 		out, errs, code := invoke("load", exampleLoad(name))
 		if code != exitDone || !strings.Contains(out, "utilization") {
