@@ -2,6 +2,7 @@ package engine
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/x448/float16"
 
@@ -26,14 +27,19 @@ type Setting struct {
 
 // CheckSettings returns the error with which [Loaded.Borrow] would refuse one of the settings, without
 // looking at the program's memory: a *[BindError] for a parameter or a bar that the program does not
-// have, or a *[loader.RelocError] for a value out of range or too large for its field. A call of the
-// program may be in progress.
+// have or that has two values, or a *[loader.RelocError] for a value out of range or too large for its
+// field. A call of the program may be in progress.
 func (l *Loaded) CheckSettings(settings []Setting) error {
 	p := l.program
 	for _, s := range settings {
 		var err error
 		if p, err = withSetting(p, s); err != nil {
 			return err
+		}
+	}
+	for i, s := range settings {
+		if slices.ContainsFunc(settings[:i], func(o Setting) bool { return o.IsBar == s.IsBar && o.Bar == s.Bar && o.Name == s.Name }) {
+			return &BindError{Name: s.Name, IsBar: s.IsBar, Bar: s.Bar, Twice: true}
 		}
 	}
 	return nil

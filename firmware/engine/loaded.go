@@ -282,11 +282,19 @@ type BindError struct {
 	Have  []string
 	IsBar bool
 	Bar   int
-	Bars  int // number of bars of the program
+	Bars  int  // number of bars of the program
+	Twice bool // it exists, but has two values
 }
 
 func (e *BindError) Error() string {
-	if e.IsBar {
+	switch {
+	case e.Twice && e.IsBar:
+		return fmt.Sprintf("bar %d has two values", e.Bar)
+	case e.Twice:
+		return fmt.Sprintf("run-time parameter %q has two values", e.Name)
+	case e.IsBar && e.Bars == 0:
+		return fmt.Sprintf("unknown bar %d; the program has no bars", e.Bar)
+	case e.IsBar:
 		return fmt.Sprintf("unknown bar %d; the program has %d", e.Bar, e.Bars)
 	}
 	if len(e.Have) == 0 {

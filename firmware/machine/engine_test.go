@@ -114,6 +114,8 @@ send execution PROCEDURE_CALL program=0 process=0 buffers=9:a
 expect not-found
 send execution PROCEDURE_CALL program=0 process=0 buffers=0:12
 expect not-found
+send execution PROCEDURE_CALL program=0 process=0 buffers=0:b,0:c
+expect malformed
 call app ANE_MemoryUnMapRequest address=b
 expect Success
 send execution PROCEDURE_CALL program=0 process=0
@@ -270,9 +272,10 @@ func TestLiveIns(t *testing.T) {
 	}{
 		{command.ProcedureCall, command.Call{LiveIns: []command.LiveIn{{Name: "rows", Value: 4}}}, command.Malformed, "Common.InDim.Hin: rows is 4; want 1 to 3 in steps of 1"},
 		{command.ProcedureCall, command.Call{LiveIns: []command.LiveIn{{Name: "rows", Value: 1}, {Name: "rows", Value: 4}}}, command.Malformed, "rows is 4"},
+		{command.ProcedureCall, command.Call{LiveIns: []command.LiveIn{{Name: "rows", Value: 1}, {Name: "rows", Value: 1}}}, command.Malformed, `run-time parameter "rows" has two values`},
 		{command.ProcedureCall, command.Call{LiveIns: []command.LiveIn{{Name: "columns", Value: 1}}}, command.Malformed, `unknown run-time parameter "columns"; the program has ["rows"]`},
 		{command.ProcedureCall, command.Call{LiveIns: []command.LiveIn{{}}}, command.Malformed, `unknown run-time parameter ""`},
-		{command.ProcedureCallWithCustomBars, command.Call{Bars: []command.Bar{{Number: 0, Value: 1}}}, command.Malformed, "unknown bar 0; the program has 0"},
+		{command.ProcedureCallWithCustomBars, command.Call{Bars: []command.Bar{{Number: 0, Value: 1}}}, command.Malformed, "unknown bar 0; the program has no bars"},
 		{command.ProcedureCall, command.Call{LiveIns: make([]command.LiveIn, 33)}, command.OverLimit, "too many live-ins: 33; want at most 32"},
 		{command.CreateProcess, command.Call{LiveIns: make([]command.LiveIn, 1)}, command.OverLimit, "too many live-ins: 1; want none"},
 	} {
@@ -380,6 +383,9 @@ func TestCustomBars(t *testing.T) {
 		}
 		if got := first(); got != float32(tc.channel) {
 			t.Errorf("%s: a bar outlives its call: channel %v", tc.line, got)
+		}
+		if r := call(command.Bar{Number: 0}, command.Bar{Number: 0}); r.Status != command.Malformed || r.Why != "bar 0 has two values" {
+			t.Errorf("%s: the same bar twice: %v: %s", tc.line, r.Status, r.Why)
 		}
 		for _, b := range []struct {
 			bar command.Bar

@@ -49,13 +49,16 @@ type stoppedRun struct {
 // buffer is large enough for its port.
 func (q *request) checkBindings() (s command.Status, why string) {
 	p := q.procedure.loaded.Program()
-	for _, b := range q.call.Buffers {
+	for i, b := range q.call.Buffers {
 		size, ok := q.executor.buffers[b.Address]
 		switch {
 		case !ok:
 			return command.NotFound, fmt.Sprintf("there is no buffer at %#x", b.Address)
 		case int64(b.Port) >= int64(len(p.Ports)):
 			return command.NotFound, fmt.Sprintf("the program has no port %d; its ports are 0 to %d", b.Port, len(p.Ports)-1)
+		}
+		if slices.ContainsFunc(q.call.Buffers[:i], func(c command.Buffer) bool { return c.Port == b.Port }) {
+			return command.Malformed, fmt.Sprintf("port %d has two buffers", b.Port)
 		}
 		port := &p.Ports[b.Port]
 		if port.BAR < 0 || p.BARs[port.BAR] != port.Address {
