@@ -61,7 +61,7 @@ func (p *player) mapBuffer(words []string) error {
 		return err
 	}
 	if err := p.invokeSelector([]string{words[0], "ANE_MemoryMapRequest", fmt.Sprintf("bytes=%d", size)}); err != nil {
-		return fmt.Errorf(`%w (only clients with "kind=direct" can map buffers)`, err)
+		return err
 	}
 	if p.mapped != 0 {
 		p.buffers[name] = p.mapped

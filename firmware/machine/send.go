@@ -498,6 +498,12 @@ func parseSelector(kind driver.Kind, word string) (driver.Selector, error) {
 	}
 	n, err := strconv.ParseUint(word, 0, 32)
 	if err != nil {
+		for i, other := range []driver.Kind{driver.Control, driver.DirectPath} {
+			if other != kind && slices.Contains(selectorNames(driver.Selectors(other)), word) {
+				option := [...]string{"control", "direct"}[i]
+				return driver.Selector{}, fmt.Errorf(`a %v client has no selector %s; want a client with "kind=%s"`, kind, word, option)
+			}
+		}
 		return driver.Selector{}, fmt.Errorf("unknown selector %q for a %v client%s", word, kind, spelling.Suggest(word, selectorNames(table)))
 	}
 	if n < uint64(len(table)) {

@@ -17,8 +17,8 @@ import (
 //	sh        is commands that must succeed, anesim's and the few that shell below knows
 //	console   is a transcript: "$ " and a command, then what it prints, compared; -update
 //	          writes it
-//	yaml NAME, json NAME is a file that the commands behind it read
-var guides = [...]string{"tutorial.md", "ci.md", "how-it-works.md", "extending.md", "glossary.md", "pictures.md", "csv.md", "sharing.md", "explore.md", "cluster.md", "lint.md", "precision.md", "probe.md"}
+//	yaml NAME, json NAME, text NAME is a file that the commands behind it read
+var guides = [...]string{"tutorial.md", "ci.md", "how-it-works.md", "extending.md", "glossary.md", "pictures.md", "csv.md", "sharing.md", "explore.md", "cluster.md", "lint.md", "precision.md", "probe.md", "firmware.md"}
 
 // The page on CSV has every column that is written, in order, and no other.
 func TestCSVPage(t *testing.T) {
