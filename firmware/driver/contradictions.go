@@ -35,7 +35,7 @@ func Conflicts() []Conflict {
 		{"how a call ends", "an interrupt; the message path is not used", "chapter 2", "a message to the request's wake port", "chapters 23 and 27", "an interrupt for each completion; the port says who is told"},
 		{"what rings the doorbell", "selector 2 alone", "chapter 27", "selector 4 of the direct path, inputs ready, runs the engine too", "chapter 27", "both"},
 		{"the pair 5, 21 of a request", "a class of service and a priority", "chapter 27", "21 is the default class, and 5 one of eight priorities", "the public header", "5 at +0x10 is the priority; the class at +0x14 is not used"},
-		{"subsystem of INFERENCE_CALL", "execution", "table C.15", "no fields, unlike every call of that channel", "table C.15", "refused; the execution channel points to the control channel"},
+		{"subsystem of INFERENCE_CALL", "execution", "table C.15", "no fields, unlike every call of that channel", "table C.15", "execution; refused there, as its effect is not documented"},
 		{"who opens the device", "the broker alone", "chapter 27", "an application sends selector 2 itself", "chapter 5", "the broker opens and lends a handle; the connection is the application's"},
 		{"addresses of the register groups", "0x4100, 0x4500 and 0x5100 for the planar engine, the L2 and its results", "chapter 23", "slot 0x1442 of the tile DMA's destination is byte 0x5108", "table 23.5", "the slots, and version 7 addresses for programs of the M1"},
 		{"stride of the tile enables", "regular, from 0xd014 to 0xfec4", "table C.14", "0x2eb0 is no multiple of 31", "the same two addresses", "0x300 an engine and 0x1b0 a half, one solution of several: 30 of the 32 are assumed"},
