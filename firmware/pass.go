@@ -69,9 +69,11 @@ func (p *Pass) advanceToNextTask() {
 // the time that the engine was busy and whether descriptors remain.
 func (p *Pass) Run() (took clock.Nanoseconds, more bool) {
 	before := p.device.Elapsed()
+	// Whoever drives the pass has counted the wake-up; without one, the rails must be on all the same.
 	if !p.ctl.power.isAwake() {
 		p.ctl.Wake(0)
 	}
+	// Gates may change until the chain begins, but not within it.
 	if !p.begun {
 		p.device.SetTileEnables(p.openTiles)
 		p.begun = true
@@ -94,6 +96,7 @@ func (p *Pass) Run() (took clock.Nanoseconds, more bool) {
 			p.Stoppable = 0
 		}
 		p.observeTask(t, true, before)
+		// A fault ends the chain: the descriptors after it would read what was not written.
 		if halt {
 			p.Halted = true
 			p.Abort()

@@ -214,6 +214,7 @@ func (c *Controller) performCommand(m *Message, r *Reply) {
 		r.Body = x.append(nil)
 	case StatsBufferSizeGet:
 		r.Body = binary.LittleEndian.AppendUint64(nil, c.engine.Resources().Statistics)
+	// The documents call the profiler gated, which is not the same as unknown.
 	case TimeprofileStart, TimeprofileStop, TimeprofileShow:
 		r.refuseWithStatus(Unsupported, "%v is not supported: the profiler is gated, and this is no internal build", m.ID)
 	case Boot:
@@ -264,6 +265,7 @@ func (c *Controller) performCommand(m *Message, r *Reply) {
 	case ForceDisableCacheRequests:
 		c.disabled = true
 		c.dropCacheRequests(func(cacheKey) bool { return true })
+	// To answer "ok" would claim an effect that nobody knows.
 	default:
 		r.refuseWithStatus(Unsupported, "%v is not supported: its effect is undocumented", m.ID)
 	}

@@ -103,6 +103,8 @@ func (c *Client) Method(name string, args ...uint64) ([]uint64, Return) {
 }
 
 func (c *Client) callMethod(name string, args []uint64) ([]uint64, Return) {
+	// No struct limits the arguments of a method, as it does those of a selector, so their number is
+	// checked here. A raw command has as many words as its body needs.
 	if want := map[string]int{
 		"ANE_ReadANERegister": 1, "ANE_WriteANERegister": 2, "ANE_FWSharedEventDoorbellRing": 2,
 		"ANE_SetPowerManagement": 1, "ANE_SetDynamicPowerGating": 1, "ANE_SetPowerGatingHysteresisTime": 1, "ANE_SetThrottlingPercentage": 1,
@@ -115,6 +117,7 @@ func (c *Client) callMethod(name string, args []uint64) ([]uint64, Return) {
 	case "ANE_PowerOn", "ANE_PowerOff":
 		return nil, d.setPower(name == "ANE_PowerOn")
 	case "ANE_IsPowered":
+		// A domain is on when its status word's low byte is 0xff.
 		v, ok := d.backend.ReadRegister(powerStatus)
 		on := uint64(0)
 		if ok && v&0xff == 0xff {

@@ -193,6 +193,7 @@ func (c *Client) sendRequest(a *Arguments, out []byte) (ret Return) {
 	switch {
 	case h == nil || h.program.gone:
 		return NotFound
+	// Another category is unknown, and a list that did not fit in the struct would run incomplete.
 	case q.Category != ioCategory, q.cut:
 		return BadArgument
 	case priority < 2 && !c.rights.Has(Realtime) && !(priority == 0 && c.rights.Has(Reserved)):
@@ -220,6 +221,7 @@ func (c *Client) sendRequest(a *Arguments, out []byte) (ret Return) {
 	if !c.driver.backend.Submit(&s) {
 		return NoResources
 	}
+	// An asynchronous call's reply goes to its port, also if it has ended by now.
 	if a.Wake != nil {
 		return Success // posted
 	}

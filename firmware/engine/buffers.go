@@ -108,6 +108,7 @@ func (l *Loaded) movePortToBuffer(p *loader.Port, address uint64, bad func(strin
 			return bad("port needs %d bytes, but buffer %q has only %d left at this address", n, s.Name, s.End()-address)
 		}
 	}
+	// The move may turn out wrong only when the program is linked, so what it changes is kept.
 	before, linked, lent := *l.program, l.linked, l.lent
 	l.program.Ports = slices.Clone(l.program.Ports)
 	l.program.BARs[p.BAR] = address
@@ -130,6 +131,7 @@ func (l *Loaded) movePortToBuffer(p *loader.Port, address uint64, bad func(strin
 		l.home = make(map[portKey]uint64)
 	}
 	l.home[key] = home
+	// Values set for the old buffer would overwrite what another program wrote to the new one.
 	delete(l.inputs, port)
 	return nil
 }

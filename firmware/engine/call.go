@@ -260,6 +260,7 @@ func (c *Call) linkAndMakeDevice() (err error) {
 		c.res.Limits = append(listPortLimits(l.program), c.listInputLimits()...)
 		c.values = len(c.res.Limits) == 0
 	}
+	// Only dispatches with state are all executed; others have the figures of the last one listed.
 	if c.isStateful() && c.Repeat > MaxStatefulTasks/max(1, c.linked.Count) {
 		return &OptionError{"Repeat", fmt.Sprintf("count is %d; want at most %d for a stateful program with %d descriptors", c.Repeat, MaxStatefulTasks/max(1, c.linked.Count), c.linked.Count)}
 	}
@@ -349,6 +350,8 @@ func (c *Call) endDispatch() (more bool, err error) {
 			}
 		}
 	}
+	// The dispatch has happened, whatever its result: counts and the statistics buffer include faults,
+	// but a state keeps the values of before.
 	l.calls++
 	l.countSavedBytes()
 	if err := l.writeStatistics(d.Descriptors, len(res.Report.Faults)); err != nil {

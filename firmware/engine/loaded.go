@@ -124,6 +124,7 @@ func (l *Loaded) Alias(output, input string) error {
 	case out.Strides != in.Strides:
 		return bad("output strides %v do not match input strides %v", out.Strides, in.Strides)
 	}
+	// The buffers swap by their base registers, so nothing else may use either.
 	for _, p := range [...]*loader.Port{out, in} {
 		if _, ok := l.lent[portKey{p.Name, p.Direction}]; ok || l.staysOnDevice(p) {
 			return bad("port %q shares its buffer with another program", p.Name)

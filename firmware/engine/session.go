@@ -132,6 +132,7 @@ func (s *Session) Load(p *loader.Program) (*Loaded, error) {
 			need += seg.Size
 		}
 	}
+	// First the size, which no address can mend, then an address, which depends on what else is loaded.
 	if free := s.options.Memory - min(s.used, s.options.Memory); need > free {
 		return nil, &NoMemoryError{"program " + p.Name, need, free, s.options.Memory}
 	}
@@ -142,6 +143,7 @@ func (s *Session) Load(p *loader.Program) (*Loaded, error) {
 		slide = l.span.lo - whole.lo
 	}
 	l.program = relocateProgram(p, slide)
+	// A program that cannot be linked must not take memory, so it is linked before its segments are added.
 	if _, err := l.linkProgram(); err != nil {
 		return nil, err
 	}
@@ -160,6 +162,7 @@ func (s *Session) Load(p *loader.Program) (*Loaded, error) {
 	s.loaded = append(s.loaded, l)
 	l.bytes = need
 	s.used += need
+	// In the order of names, so that of several wrong values the same one is reported each time.
 	for _, name := range slices.Sorted(maps.Keys(s.options.Bind)) {
 		if err := l.Bind(name, s.options.Bind[name]); err != nil {
 			l.Unload()

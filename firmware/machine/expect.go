@@ -51,6 +51,7 @@ func (p *player) checkExpectation(words []string) error {
 	case "crc32", "values":
 		return p.checkExpectedOutput(words)
 	}
+	// Not one of the words above, so it names the outcome of the step before.
 	want := strings.Join(words, " ")
 	for _, name := range p.outcome.names {
 		if strings.EqualFold(name, want) {

@@ -210,6 +210,7 @@ func (p *player) setOption(words []string) error {
 		return err
 	}
 	o := &p.options
+	// Sorted, so that of two wrong values the same one is reported each time.
 	for _, k := range sortedKeys(kv) {
 		v := kv[k]
 		switch k {

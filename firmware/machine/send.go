@@ -35,9 +35,11 @@ func (p *player) sendCommand(words []string, post bool) error {
 	if err != nil {
 		return err
 	}
+	// A key of another command would be dropped without a word, and the script would seem to have set it.
 	if err := checkTaken(kv, id.String(), append(slices.Clone(headerKeys), takenKeys(id, kv)...)); err != nil {
 		return err
 	}
+	// The defaults are a valid call: priority 5 as observed in requests, -1 for no program or process.
 	n := map[string]int64{"priority": 5, "program": -1, "process": -1, "sets": 1, "bytes": -1, "checksum": int64(command.ChecksumValid)}
 	for k := range kv {
 		switch k {
@@ -63,6 +65,7 @@ func (p *player) sendCommand(words []string, post bool) error {
 		return err
 	}
 	if limit > 0 {
+		// Only a call can last; everything else is answered when its doorbell has been rung.
 		if ch != command.Execution || post {
 			return fmt.Errorf(`"timeout" is for calls that "send" sends on the execution channel`)
 		}
@@ -301,6 +304,7 @@ func hasCallBody(id command.ID) bool {
 // entries, or a list of entries NUMBER:VALUE: an event or a bar with its value, or a port with its
 // buffer.
 func (p *player) fillCallLists(kv map[string]string, c *command.Call) error {
+	// Well above the documented limits, so that scripts can exceed those, and small enough to hold.
 	const most = 1 << 12
 	pairs := func(key string, add func(k uint32, v string) error) error {
 		text, ok := kv[key]
@@ -401,6 +405,7 @@ func (p *player) invokeSelector(words []string) error {
 	if err != nil {
 		return err
 	}
+	// As for commands: a key of another selector is a mistake of the script, not a bad argument.
 	if err := checkTaken(kv, cmp.Or(sel.Name, "this selector"), selectorKeys(&sel)); err != nil {
 		return err
 	}
@@ -430,6 +435,7 @@ func (p *player) invokeSelector(words []string) error {
 				return fmt.Errorf("unknown QoS class %q; want %s, or 33, 25, 21, 17, 9; priority= is a number from 0 to 7", v, strings.Join(broker.QoSNames(), ", "))
 			}
 			n["class"] = int64(class.Class())
+			// The order of the keys must not matter, so an explicit priority stays.
 			if _, given := kv["priority"]; !given {
 				n["priority"] = int64(class.Priority())
 			}
@@ -445,6 +451,7 @@ func (p *player) invokeSelector(words []string) error {
 			}
 		}
 	}
+	// Any size but the selector's own is refused by the driver; this only bounds the memory.
 	const bound = 1 << 20
 	if n["size"] < 0 || n["size"] > bound {
 		return fmt.Errorf(`"size" is %d; want 0 to %d`, n["size"], bound)
@@ -457,6 +464,7 @@ func (p *player) invokeSelector(words []string) error {
 	if a.Timeout, err = parseTimeout(kv); err != nil {
 		return err
 	}
+	// A port must know of the call before it is made: with no host's time, it completes at once.
 	var port *wakePort
 	if _, async := kv["async"]; async {
 		if port, err = p.usePort(kv["async"], words[0], uint64(n["sequence"])); err != nil {
@@ -465,6 +473,7 @@ func (p *player) invokeSelector(words []string) error {
 		a.Wake = p.newWake(kv["async"], uint64(n["sequence"]))
 	}
 	before := p.machine.Now()
+	// The reason of a refusal must be this call's, not an earlier one's.
 	p.machine.why = ""
 	r := c.user.Call(sel.Number, a)
 	if why := p.machine.timeline.stuck; why != "" {
@@ -481,6 +490,7 @@ func (p *player) invokeSelector(words []string) error {
 	if r.Return != driver.Success && p.machine.why != "" {
 		fmt.Fprintf(p.w, "  because the controller says: %s\n", p.machine.why)
 	}
+	// The step "map" names the buffer whose address a memory map has returned last.
 	p.mapped = 0
 	if r.Return == driver.Success && len(r.Scalars) > 0 {
 		p.mapped = r.Scalars[0]

@@ -300,6 +300,7 @@ func (s *Scheduler) Begin() (began bool, err error) {
 	case q < 0:
 		return false, nil
 	}
+	// The state is checked only if there is work: an idle queue in Pause is no fault.
 	if err := s.beginRun(); err != nil {
 		return false, err
 	}

@@ -41,6 +41,7 @@ func (l *Outcome) countMemory() (m Memory, err error) {
 		}
 		base[k] = true
 	}
+	// Without a broker, memory is the driver's and no part of the report.
 	if !any {
 		return m, nil
 	}
@@ -49,6 +50,7 @@ func (l *Outcome) countMemory() (m Memory, err error) {
 		if !c.isBrokered() && !base[i] {
 			continue
 		}
+		// All are one identity with all rights, because a load asks what is shared, not who may share it.
 		user, err := b.Connect(c.Name, broker.Identity{}, broker.Unrestricted, broker.Default, broker.Allow, broker.ModelShare, broker.AdapterWeight)
 		if err != nil {
 			return m, c.wrapError(err)
@@ -66,6 +68,7 @@ func (l *Outcome) countMemory() (m Memory, err error) {
 		}
 	}
 	m.Models, m.Bytes = b.Resident()
+	// Adapters' weights are never wired: the broker counts only models as idle or not.
 	models := m.Bytes
 	for i := range s.Clients {
 		models -= s.Clients[i].AdapterBytes

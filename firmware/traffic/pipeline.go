@@ -28,6 +28,7 @@ func (s *Script) clientIndexBefore(i int, name string) int {
 func (l *Outcome) connectClients(ctx context.Context) error {
 	loaded := make([]*engine.Loaded, len(l.Alone))
 	var session *engine.Session
+	// Programs must be in one session to share buffers; a script without "reads" needs none.
 	load := func(i int) error {
 		if loaded[i] != nil {
 			return nil
@@ -65,6 +66,7 @@ func (l *Outcome) connectClients(ctx context.Context) error {
 		if p == nil {
 			continue
 		}
+		// The call that was timed alone copied the inputs that are shared now.
 		before := session.Saved().HostCopyBytes
 		res, err := p.Call(ctx)
 		if err != nil {

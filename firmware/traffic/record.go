@@ -70,6 +70,7 @@ func (l *Outcome) WriteMachineScript(w io.Writer, model func(*ScriptClient) stri
 	calls := 0
 	for i := range l.Events {
 		e := &l.Events[i]
+		// The host's stages have passed when a call is queued, and the script's own messages take no time.
 		if e.What != Queued {
 			continue
 		}

@@ -138,6 +138,8 @@ func (s *Script) readClients(n *yaml.Node) error {
 		return newNodeError(n, "too many clients: %d; want at most %d", len(n.Content), maxClients)
 	}
 	for _, item := range n.Content {
+		// Values are checked where they are read, for their line; what depends on several keys follows,
+		// since the keys may come in any order.
 		c := ScriptClient{Line: item.Line}
 		var priority, bytes int
 		hasPriority := false
@@ -199,6 +201,7 @@ func (s *Script) readClients(n *yaml.Node) error {
 			return newNodeError(item, `client %q: "adapter_of" and "bytes", the size of the adapter's weights, require each other`, c.Name)
 		case c.AdapterOf != "" && (c.Model != "" || c.Layer != "" || c.Dim != "" || len(c.Bind) > 0):
 			return newNodeError(item, `client %q: a client with "adapter_of" has the model of that client, and no "model", "layer", "dim" or "bind"`, c.Name)
+		// Only an earlier client, so that no client adapts itself, or another one in a circle.
 		case c.AdapterOf != "":
 			k := s.clientIndexBefore(len(s.Clients), c.AdapterOf)
 			if k < 0 {
@@ -207,6 +210,7 @@ func (s *Script) readClients(n *yaml.Node) error {
 			b := &s.Clients[k]
 			c.AdapterBytes, c.Model, c.Dim, c.Layer, c.Bind = uint64(bytes), b.Model, b.Dim, b.Layer, b.Bind
 		}
+		// A rate or threads that the arrival ignores would look as if they had an effect.
 		timed := c.Arrival == "fixed" || c.Arrival == "poisson"
 		switch {
 		case (c.Model == "") == (c.Layer == ""):
