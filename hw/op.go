@@ -52,7 +52,7 @@ func Classify(h *regs.Header, g *regs.Groups, o *regs.Operands) Op {
 		case regs.FormReduction, regs.FormTwoReduced:
 			return Reduce
 		case regs.FormConstant:
-			if isWindowed(g) {
+			if g.Windowed() {
 				return Pool
 			}
 			if isNeutral(&g.PE) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"anesim/hw/evidence"
+	"anesim/hw/limits"
 	"anesim/hw/regs"
 )
 
@@ -159,7 +160,7 @@ func TestCaveatOfReductions(t *testing.T) {
 	g := &task.Groups
 	g.Common.GroupConvCfg = g.Common.GroupConvCfg.WithUnicastCin(4)
 	g.L2.Cfg = g.L2.Cfg.WithPaddingMode(1)
-	if l := findFirstLimit(g, g.Operands()); l != nil && strings.Contains(l.What, "padding mode") {
+	if l := limits.Find(g, g.Operands()); l != nil && strings.Contains(l.What, "padding mode") {
 		t.Errorf("padding of a maximum: %v", l.What)
 	}
 }

@@ -34,24 +34,24 @@ func (p *planarTask) readOperation(g *regs.Groups, o *regs.Operands) (*evidence.
 	in, out := g.InShape(), g.OutShape()
 	switch {
 	case in.Channels != out.Channels:
-		return newUnspecifiedLimit("planar task has %d input channels and %d output channels; want equal numbers", in.Channels, out.Channels), nil
+		return evidence.Unspecified("planar task has %d input channels and %d output channels; want equal numbers", in.Channels, out.Channels), nil
 	case p.form.Reduces():
 		if n := in.Height * in.Width * in.Planes(); n > maxPlane {
 			return nil, &Fault{Unit: "planar", What: fmt.Sprintf("reduction needs %d elements of a channel at once; want at most %d", n, maxPlane)}
 		}
-	case isWindowed(g):
+	case g.Windowed():
 		w := g.Common.ConvCfg
 		p.window = w
 		if w.Py() >= w.Kh() || w.Px() >= w.Kw() || (out.Height-1)*int(w.Sy())-int(w.Py()) >= in.Height || (out.Width-1)*int(w.Sx())-int(w.Px()) >= in.Width {
-			return newUnspecifiedLimit("planar task has windows of %dx%d, stride %dx%d and padding %dx%d, for %dx%d results of %dx%d elements; want an element in each window", w.Kh(), w.Kw(), w.Sy(), w.Sx(), w.Py(), w.Px(), out.Height, out.Width, in.Height, in.Width), nil
+			return evidence.Unspecified("planar task has windows of %dx%d, stride %dx%d and padding %dx%d, for %dx%d results of %dx%d elements; want an element in each window", w.Kh(), w.Kw(), w.Sy(), w.Sx(), w.Py(), w.Px(), out.Height, out.Width, in.Height, in.Width), nil
 		}
 		if n := int(p.window.Kh()) * in.Width; n > maxPlane {
 			return nil, &Fault{Unit: "planar", What: fmt.Sprintf("window needs %d elements of a channel at once; want at most %d", n, maxPlane)}
 		}
 	case in.Height != out.Height || in.Width != out.Width:
-		return newUnspecifiedLimit("planar task has a source of %dx%d and a result of %dx%d; want equal sizes", in.Height, in.Width, out.Height, out.Width), nil
+		return evidence.Unspecified("planar task has a source of %dx%d and a result of %dx%d; want equal sizes", in.Height, in.Width, out.Height, out.Width), nil
 	case in.Planes() != out.Planes():
-		return newUnspecifiedLimit("planar task has input depth %d and output depth %d; want equal depths", in.Planes(), out.Planes()), nil
+		return evidence.Unspecified("planar task has input depth %d and output depth %d; want equal depths", in.Planes(), out.Planes()), nil
 	}
 	return nil, nil
 }
@@ -61,7 +61,7 @@ func (p *planarTask) readOperation(g *regs.Groups, o *regs.Operands) (*evidence.
 func readPlanarConfig(g *regs.Groups) (planar.Config, *evidence.Limit) {
 	form, p := g.Common.Cfg.PlanarForm(), &g.PE
 	if u := p.Cfg.Unnamed(); !u.IsZero() {
-		return planar.Config{}, newUnspecifiedLimit("planar: PE.Cfg %v: unknown bits %v", p.Cfg, u)
+		return planar.Config{}, evidence.Unspecified("planar: PE.Cfg %v: unknown bits %v", p.Cfg, u)
 	}
 	c, err := planar.FromFields(planar.Form(form), planar.Fields{
 		Op: planar.Op(p.Cfg.OpMode()), Maximum: p.Cfg.Maximum(), ReLU: p.Cfg.ReluEn(),
@@ -76,11 +76,11 @@ func readPlanarConfig(g *regs.Groups) (planar.Config, *evidence.Limit) {
 	case err == nil:
 		return c, nil
 	case errors.As(err, &unknown) && unknown.Register == "PE.Cfg":
-		return c, newUnspecifiedLimit("planar: PE.Cfg %v: %s", p.Cfg, unknown.What)
+		return c, evidence.Unspecified("planar: PE.Cfg %v: %s", p.Cfg, unknown.What)
 	case unknown != nil:
-		return c, newUnspecifiedLimit("planar: %s %#x: %s", unknown.Register, uint32(form), unknown.What)
+		return c, evidence.Unspecified("planar: %s %#x: %s", unknown.Register, uint32(form), unknown.What)
 	}
-	return c, newUnspecifiedLimit("%v", err)
+	return c, evidence.Unspecified("%v", err)
 }
 
 // computeRows computes rows first to last-1 of one part of the task. A reduction always computes
@@ -233,14 +233,6 @@ func (e *element) reduceWindows(width int, w regs.ConvCfg) error {
 		}
 	}
 	return nil
-}
-
-// isWindowed reports whether a task of the planar engine has a window of its source for each
-// element of its result.
-func isWindowed(g *regs.Groups) bool {
-	w := g.Common.ConvCfg
-	return g.Planar() && g.Common.Cfg.PlanarForm() == regs.FormConstant && g.PE.Cfg.Maximum() &&
-		(w.Kh() != 1 || w.Kw() != 1 || w.Sy() != 1 || w.Sx() != 1 || w.Py() != 0 || w.Px() != 0)
 }
 
 // reduceGroup combines the depth, height and width of each channel into one value.

@@ -7,6 +7,8 @@ import (
 	"anesim/hw/dma"
 	"anesim/hw/evidence"
 	"anesim/hw/l2"
+	"anesim/hw/limits"
+	"anesim/hw/regs"
 	"anesim/hw/tiles"
 )
 
@@ -310,4 +312,14 @@ const SinglePatchPixels = partElements
 // only if there are several rounds (Crew.Own > 1).
 func (d *DescriptorReport) SinglePatch() bool {
 	return d.MACs > 0 && d.Shape.Wout*d.Shape.Hout*max(1, d.Shape.Groups) <= SinglePatchPixels
+}
+
+// addLimit appends l to the limits in the report.
+func (r *DescriptorReport) addLimit(l *evidence.Limit) { r.Limits = append(r.Limits, *l) }
+
+// markComputed records in the report that the values of a task with registers g were computed, and the
+// assumptions on which they rest.
+func (r *DescriptorReport) markComputed(g *regs.Groups) {
+	r.Computed = true
+	r.Limits = append(r.Limits, limits.Assumptions(g)...)
 }

@@ -79,11 +79,11 @@ func (d *Device) runRingPair(second *job) (*evidence.Limit, *Fault) {
 	s, in := first.ops.Result.Shape, second.ops.Source1.Shape
 	switch {
 	case s != in:
-		return fail(newNotModeledLimit("ring is written with shape %v but read with shape %v; want equal shapes", s, in)), nil
+		return fail(evidence.NotInModel("ring is written with shape %v but read with shape %v; want equal shapes", s, in)), nil
 	case s.Groups != 1 || s.Planes() != 1:
-		return fail(newNotModeledLimit("ring has %d groups and depth %d; want one group and depth 1", s.Groups, s.Planes())), nil
+		return fail(evidence.NotInModel("ring has %d groups and depth %d; want one group and depth 1", s.Groups, s.Planes())), nil
 	case !first.isRowwise() || !second.isRowwise():
-		return fail(newNotModeledLimit("ring connects a task that is not elementwise; want elementwise tasks on both sides")), nil
+		return fail(evidence.NotInModel("ring connects a task that is not elementwise; want elementwise tasks on both sides")), nil
 	}
 	rows := min(max(1, int(h.task.Groups.Common.TileCfg.TileHeight())), s.Height)
 	if n := s.Channels * rows * s.Width; n > maxPlane {
@@ -117,7 +117,7 @@ func (d *Device) runRingPair(second *job) (*evidence.Limit, *Fault) {
 func (j *job) isRowwise() bool {
 	g := &j.task.Groups
 	if g.Planar() {
-		return !g.Common.Cfg.PlanarForm().Reduces() && !isWindowed(g)
+		return !g.Common.Cfg.PlanarForm().Reduces() && !g.Windowed()
 	}
 	return g.NE.MACCfg.OpMode() == regs.PassThrough
 }

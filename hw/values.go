@@ -6,6 +6,7 @@ import (
 
 	"anesim/hw/evidence"
 	"anesim/hw/l2"
+	"anesim/hw/limits"
 	"anesim/hw/regs"
 	"anesim/hw/tiles"
 )
@@ -22,7 +23,7 @@ func (d *Device) computeValues(r *DescriptorReport, t *regs.Task) *Fault {
 		return &Fault{Unit: "device", What: fmt.Sprintf("computing the values takes at least %d steps; want at most %d", d.steps, d.opts.Budget)}
 	}
 	d.zeros = 0
-	limit := findFirstLimit(g, d.ops)
+	limit := limits.Find(g, d.ops)
 	if limit == nil {
 		var f *Fault
 		if limit, f = d.computeTask(r, t); f != nil {
@@ -51,7 +52,7 @@ const elementSteps = 16
 // task.
 func countValueSteps(g *regs.Groups) uint64 {
 	n := uint64(max(g.InShape().Elements(), g.OutShape().Elements())) * elementSteps
-	if isWindowed(g) {
+	if g.Windowed() {
 		n *= uint64(g.Common.ConvCfg.Kh()) * uint64(g.Common.ConvCfg.Kw())
 	}
 	if !g.Planar() {

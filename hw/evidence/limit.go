@@ -1,6 +1,9 @@
 package evidence
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // A LimitKind says why the model does not compute something or cannot be sure of it.
 type LimitKind string
@@ -21,6 +24,18 @@ type Limit struct {
 	Kind  LimitKind
 	What  string // description, without the place
 	Where string // descriptor, layer, register or node; empty if the place is clear from the report
+}
+
+// Unspecified returns a [Limit] that says that the model cannot compute a feature because no program
+// or document specifies it. The arguments describe the feature as in fmt.Sprintf.
+func Unspecified(format string, args ...any) *Limit {
+	return &Limit{Kind: MissingSpecification, What: fmt.Sprintf(format, args...)}
+}
+
+// NotInModel returns a [Limit] that says that the model leaves out a known feature. The arguments
+// describe the feature as in fmt.Sprintf.
+func NotInModel(format string, args ...any) *Limit {
+	return &Limit{Kind: NotModelled, What: fmt.Sprintf(format, args...)}
 }
 
 // Blocks reports whether the limit prevents values from being computed. If it returns false, the

@@ -35,6 +35,14 @@ func (g *Groups) Source2On() bool { return g.LoadsSource2 }
 // Planar reports whether the task runs only on the planar engine and not on the MAC engines.
 func (g *Groups) Planar() bool { return !g.OnEngines }
 
+// Windowed reports whether a task of the planar engine has a window of its source for each element
+// of its result.
+func (g *Groups) Windowed() bool {
+	w := g.Common.ConvCfg
+	return g.Planar() && g.Common.Cfg.PlanarForm() == FormConstant && g.PE.Cfg.Maximum() &&
+		(w.Kh() != 1 || w.Kw() != 1 || w.Sy() != 1 || w.Sx() != 1 || w.Py() != 0 || w.Px() != 0)
+}
+
 // TableInLanes reports whether the task has an activation table that precedes the weights in each
 // weight stream, or stands there alone.
 func (g *Groups) TableInLanes() bool {

@@ -1,4 +1,4 @@
-package hw
+package limits
 
 import (
 	"strings"
@@ -27,7 +27,7 @@ func TestRowsThatOverlap(t *testing.T) {
 		o.Shape = regs.Shape{Groups: 1, Channels: 4, Height: 1, Width: 64}
 		o.Tile.Channel = 128
 		tc.change(&o)
-		l := findOverlapLimit(&o)
+		l := findOverlap(&o)
 		if (l == nil) != tc.known || l != nil && !strings.Contains(l.What, "source 2 has overlapping rows in the L2: rows have 128 bytes and a stride of 64 bytes") {
 			t.Errorf("%s: %v", tc.what, l)
 		}
