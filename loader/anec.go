@@ -279,7 +279,7 @@ func (p *Program) bufferData(bar int) []byte {
 		return nil
 	}
 	data := s.Data[min(uint64(len(s.Data)), p.BARs[bar]-s.Addr):]
-	for _, offset := range p.weightSections() {
+	for _, offset := range p.findWeightSections() {
 		t := p.segmentContaining(p.BARs[bar] + uint64(offset))
 		data = append(slices.Clip(data), make([]byte, max(0, offset-len(data)))...)
 		data = append(data[:offset], t.Data...)
@@ -287,9 +287,9 @@ func (p *Program) bufferData(bar int) []byte {
 	return data
 }
 
-// weightSections returns the offsets from the buffer of weights at which its sections after the first
+// findWeightSections returns the offsets from the buffer of weights at which its sections after the first
 // begin, which are in segments __KERN_1 and up and follow it page by page.
-func (p *Program) weightSections() (starts []int) {
+func (p *Program) findWeightSections() (starts []int) {
 	first := p.segmentContaining(p.BARs[regs.BARWeights])
 	if first == nil || !strings.HasPrefix(first.Name, "__KERN_") {
 		return nil

@@ -31,32 +31,32 @@ type buffer struct {
 	last    access // last write
 }
 
-// readText makes a program from text, a bare chain of descriptors. It derives the memory and the
+// readBareChain makes a program from text, a bare chain of descriptors. It derives the memory and the
 // ports of the program from the descriptors.
-func (o *Options) readText(name string, text []byte) (*Program, error) {
-	return o.readChain(&Program{Name: name, Text: text})
+func (o *Options) readBareChain(name string, text []byte) (*Program, error) {
+	return o.completeFromChain(&Program{Name: name, Text: text})
 }
 
-// readTextInFile reads a bare chain of descriptors but leaves it in its file. If
-// descriptors access the memory of the chain, it reads the chain as readText does.
-func (o *Options) readTextInFile(name string, r io.ReaderAt, size int64) (*Program, error) {
-	if p, err := o.readChain(&Program{Name: name, TextFile: &regs.TextFile{R: r, Bytes: uint64(size)}}); !errors.Is(err, errTextMoved) {
+// readBareChainInFile reads a bare chain of descriptors but leaves it in its file. If
+// descriptors access the memory of the chain, it reads the chain as readBareChain does.
+func (o *Options) readBareChainInFile(name string, r io.ReaderAt, size int64) (*Program, error) {
+	if p, err := o.completeFromChain(&Program{Name: name, TextFile: &regs.TextFile{R: r, Bytes: uint64(size)}}); !errors.Is(err, errTextMoved) {
 		return p, err
 	}
 	text, err := readExactSize(r, size)
 	if err != nil {
 		return nil, err
 	}
-	return o.readText(name, text)
+	return o.readBareChain(name, text)
 }
 
 // errTextMoved reports that a chain cannot be left in its file, because descriptors access
 // its memory.
 var errTextMoved = errors.New("cannot leave the descriptors in the file: a DMA accesses their memory")
 
-// readChain completes p, which has only descriptors, and returns it: it derives the memory and the
+// completeFromChain completes p, which has only descriptors, and returns it: it derives the memory and the
 // ports from the descriptors.
-func (o *Options) readChain(p *Program) (*Program, error) {
+func (o *Options) completeFromChain(p *Program) (*Program, error) {
 	p.Form, p.Subtype, p.FirstWords = FormText, SubtypeM1, o.FirstWords
 	buffers, err := p.gatherBuffers()
 	if p.TextFile != nil && slices.ContainsFunc(buffers, func(b *buffer) bool { return b.bar == regs.BARText && b.touched > 0 }) {

@@ -91,7 +91,7 @@ func TestExtentOfAProcedure(t *testing.T) {
 		{"at its end", one(0x1000+2*unit, 0x1000+2*unit), 0, 0},
 		{"at its last byte", one(0x1000+2*unit-1, 0x1000+2*unit-1), 2*unit - 1, 2 * unit},
 	} {
-		start, end, err := tc.m.chainBounds()
+		start, end, err := tc.m.findChainBounds()
 		var u *UnsupportedError
 		if tc.end == 0 && !errors.As(err, &u) || tc.end != 0 && (err != nil || start != tc.start || end != tc.end) {
 			t.Errorf("%s: %#x to %#x, %v; want %#x to %#x", tc.name, start, end, err, tc.start, tc.end)
@@ -206,7 +206,7 @@ func TestPortsWithoutOperations(t *testing.T) {
 func TestElementTypes(t *testing.T) {
 	p := &Program{Types: []ElementType{{77, "mine", ""}}}
 	for code, want := range map[int]string{77: "mine", 5: "float16", 3: enums.CatalogueType(3).String(), 256 + 3: "", 99: ""} {
-		if got := p.elementType(code); got.Code != code || got.Name != want {
+		if got := p.findElementType(code); got.Code != code || got.Name != want {
 			t.Errorf("type %d is %+v, want %q", code, got, want)
 		}
 	}

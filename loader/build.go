@@ -341,9 +341,9 @@ func padToMultiple(b []byte, unit uint64) []byte {
 	return append(b, make([]byte, roundUpTo(uint64(len(b)), unit)-uint64(len(b)))...)
 }
 
-// sectionIndex returns the number of the section that contains the address at, or begins there,
+// findSectionNumber returns the number of the section that contains the address at, or begins there,
 // counted from 1, or 0 if there is none.
-func (l *layout) sectionIndex(at uint64) uint8 {
+func (l *layout) findSectionNumber(at uint64) uint8 {
 	n := uint8(0)
 	for _, s := range l.segments {
 		for _, sec := range s.Sections {

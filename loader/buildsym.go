@@ -11,9 +11,9 @@ import (
 // lanes is the maximum number of weight lanes of a descriptor, one for each MAC engine.
 const lanes = 16
 
-// knownElementTypes returns the element types that are written to the symbol table. They are known
+// listKnownElementTypes returns the element types that are written to the symbol table. They are known
 // from containers and from the format document.
-func knownElementTypes() []ElementType {
+func listKnownElementTypes() []ElementType {
 	return []ElementType{
 		{1, "void", "1"}, {2, "int8", "r2;0;127"}, {3, "uint8", "r1;0;255"},
 		{4, "int16", "r1;-32768;32767"}, Float16(), {6, "float", "r1;4;0"},
@@ -38,7 +38,7 @@ func (l *layout) newSymtabCommand() *symtabLoad {
 	for _, q := range l.parts {
 		for _, d := range q.Chain {
 			for _, s := range l.addWeightSymbols(q, d) {
-				s.Section = cmp.Or(l.sectionIndex(s.Value), l.sectionIndex(l.consts.Addr)) // unused streams are at the end
+				s.Section = cmp.Or(l.findSectionNumber(s.Value), l.findSectionNumber(l.consts.Addr)) // unused streams are at the end
 				add(s)
 			}
 		}
@@ -46,13 +46,13 @@ func (l *layout) newSymtabCommand() *symtabLoad {
 	}
 	for i := range ports {
 		p := &ports[i]
-		s := Symbol{Name: p.Name, Type: SymbolDefined, Section: l.sectionIndex(p.Address), Value: p.Address}
+		s := Symbol{Name: p.Name, Type: SymbolDefined, Section: l.findSectionNumber(p.Address), Value: p.Address}
 		if p.Direction == Input {
 			s.Desc = 2
 		}
 		add(s)
 	}
-	for _, e := range knownElementTypes() {
+	for _, e := range listKnownElementTypes() {
 		add(Symbol{Name: fmt.Sprintf("%s:t%d=%s", e.Name, e.Code, e.Range), Type: SymbolElement})
 	}
 	for i := range ports {
@@ -76,7 +76,7 @@ func (l *layout) addWeightSymbols(q *part, d *regs.Descriptor) []Symbol {
 	register, _ := regs.Lookup("KernelDMASrc", "CoeffBaseAddr[0]")
 	var words [lanes]uint32
 	for i := range words {
-		for _, at := range wordOffsets(d, register.Addr()+4*uint32(i)) {
+		for _, at := range findWordOffsets(d, register.Addr()+4*uint32(i)) {
 			words[i] = uint32(q.text) + at // the last word that is written counts
 		}
 	}
@@ -92,7 +92,7 @@ func (l *layout) addWeightSymbols(q *part, d *regs.Descriptor) []Symbol {
 			continue
 		}
 		digest.Write(q.constants[base : base+size])
-		section := uint32(l.sectionIndex(l.consts.Addr)) // the word counts from the first, as the buffer does
+		section := uint32(l.findSectionNumber(l.consts.Addr)) // the word counts from the first, as the buffer does
 		l.text.Relocs = append(l.text.Relocs, RelocPair{words[i], relocSection&^0xffffff | section})
 		out = append(out, Symbol{Name: fmt.Sprintf("_ne_%d", i), Type: SymbolDefined, Desc: 2, Value: l.consts.Addr + q.data + base})
 	}

@@ -164,7 +164,7 @@ func (r *reader) claimBytes(at, off, n uint64, part string) ([]byte, error) {
 	if off > size || n > size-off {
 		return nil, newFormatError(at, off, "offset of %s leaves no room for %#x bytes in the file (%#x bytes)", part, n, size)
 	}
-	b := r.file.bytesBetween(off, off+n)
+	b := r.file.readRange(off, off+n)
 	if n > 0 {
 		// Claims overlap if they sum to more than the file. Stopping here keeps the work
 		// linear in the size of the file. findGaps detects all other overlaps.
@@ -196,12 +196,12 @@ func (r *reader) findGaps() ([]extent, error) {
 			return nil, newFormatError(e.off, nil, "%s overlaps %s", e.what, last)
 		}
 		if e.off > at {
-			gaps = append(gaps, extent{at, r.file.bytesBetween(at, e.off), "gap"})
+			gaps = append(gaps, extent{at, r.file.readRange(at, e.off), "gap"})
 		}
 		at, last = e.endOffset(), e.what
 	}
 	if size := r.file.totalBytes(); at < size {
-		gaps = append(gaps, extent{at, r.file.bytesBetween(at, size), "gap"})
+		gaps = append(gaps, extent{at, r.file.readRange(at, size), "gap"})
 	}
 	return gaps, nil
 }
@@ -209,7 +209,7 @@ func (r *reader) findGaps() ([]extent, error) {
 // parseContainer decodes the header and every load command. They must precede the part of
 // the file that is stored separately, if there is one.
 func parseContainer(in pieces) (*Container, error) {
-	r, file := &reader{file: in}, in.headBytes()
+	r, file := &reader{file: in}, in.bytesBeforeSeparate()
 	if len(file) < headerSize {
 		return nil, newFormatError(uint64(len(file)), nil, "truncated container header; want %d bytes", headerSize)
 	}
@@ -286,7 +286,7 @@ func (r *reader) decodeLoadCommand(at uint64, b []byte) (Load, error) {
 	case CommandThread:
 		return r.decodeThread(at, b)
 	case CommandBanner:
-		return &bannerLoad{b, textBeforeZero(b[commandHeader:])}, nil
+		return &bannerLoad{b, cutAtZero(b[commandHeader:])}, nil
 	case CommandSymtab:
 		return r.decodeSymtab(at, b)
 	}
@@ -299,8 +299,8 @@ func newShortCommandError(at uint64, b []byte, want int, name string) error {
 	return newFormatError(at+4, uint64(len(b)), "truncated %s; want at least %#x bytes", name, want)
 }
 
-// textBeforeZero returns the text before the first zero byte, or all of b if there is none.
-func textBeforeZero(b []byte) string {
+// cutAtZero returns the text before the first zero byte, or all of b if there is none.
+func cutAtZero(b []byte) string {
 	if i := bytes.IndexByte(b, 0); i >= 0 {
 		b = b[:i]
 	}

@@ -186,7 +186,7 @@ func (p *Program) readPackageSection(s *PackageSection) error {
 func readSegmentEntry(b []byte) Segment {
 	return Segment{
 		Addr: le.Uint64(b), Size: le.Uint64(b[8:]), Prot: Protection(le.Uint32(b[16:])),
-		Name: escapeUnprintable(textBeforeZero(b[24:40])), Section: escapeUnprintable(textBeforeZero(b[40:56])),
+		Name: escapeUnprintable(cutAtZero(b[24:40])), Section: escapeUnprintable(cutAtZero(b[40:56])),
 	}
 }
 
@@ -204,7 +204,7 @@ func (p *Program) readPackagePort(s *PackageSection) error {
 		return newFormatError(s.off, nil, "program has more than %d ports", maxPorts)
 	}
 	q := Port{
-		Name: escapeUnprintable(string(b[packagePort:])), Direction: d, BAR: int(bar), Type: p.elementType(int(le.Uint32(b[8:]))),
+		Name: escapeUnprintable(string(b[packagePort:])), Direction: d, BAR: int(bar), Type: p.findElementType(int(le.Uint32(b[8:]))),
 		Address: le.Uint64(b[64:]), Bytes: le.Uint64(b[72:]),
 	}
 	if !isInAperture(q.Address, q.Bytes) {

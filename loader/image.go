@@ -151,7 +151,7 @@ func (m *imager) readChain() error {
 	if text.Data == nil {
 		return newFormatError(uint64(text.Offset), nil, "section __TEXT,__text has no bytes in the file")
 	}
-	start, end, err := m.chainBounds()
+	start, end, err := m.findChainBounds()
 	if err != nil {
 		return err
 	}
@@ -179,11 +179,11 @@ func (m *imager) readChain() error {
 	return nil
 }
 
-// chainBounds returns the range of the text section with the descriptors of the procedure.
-// It ends where another procedure starts or at the end of the section. chainBounds returns
+// findChainBounds returns the range of the text section with the descriptors of the procedure.
+// It ends where another procedure starts or at the end of the section. findChainBounds returns
 // an error if the descriptors do not start at the address of their buffer, because their
 // offsets count from there.
-func (m *imager) chainBounds() (start, end uint64, err error) {
+func (m *imager) findChainBounds() (start, end uint64, err error) {
 	text := m.text
 	end = uint64(len(text.Data))
 	at := m.main.Start
@@ -246,7 +246,7 @@ func (m *imager) readRelocation(owner []*regs.Descriptor, pair RelocPair, start 
 		return r, fmt.Errorf("offset %#x is not inside any descriptor", off)
 	}
 	d := owner[unit]
-	register, ok := registerAt(d, off)
+	register, ok := findRegisterAt(d, off)
 	if !ok {
 		return r, fmt.Errorf("offset %#x does not point to a register word of descriptor %d", off, d.Index)
 	}
@@ -343,7 +343,7 @@ func (m *imager) addPort(l loadAt[*PortLoad], op *OperationLoad, d Direction) er
 			break
 		}
 	}
-	port.Type = p.elementType(m.setShape(&port, op))
+	port.Type = p.findElementType(m.setShape(&port, op))
 	if port.Bytes < port.Type.elementBytes() {
 		return newFormatError(l.at, port.Name, "window of %d bytes is smaller than one element of port", port.Bytes)
 	}
@@ -354,9 +354,9 @@ func (m *imager) addPort(l loadAt[*PortLoad], op *OperationLoad, d Direction) er
 	return nil
 }
 
-// elementType returns the element type with the given code. If the program does not
+// findElementType returns the element type with the given code. If the program does not
 // describe it, the result has at most a name.
-func (p *Program) elementType(code int) ElementType {
+func (p *Program) findElementType(code int) ElementType {
 	for _, t := range p.Types {
 		if t.Code == code {
 			return t

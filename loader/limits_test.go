@@ -130,10 +130,10 @@ func TestContainerLimits(t *testing.T) {
 			t.Errorf("%s: %v, want %q", tc.name, err, tc.what)
 		}
 	}
-	if got := textBeforeZero([]byte("\x00a")); got != "" {
+	if got := cutAtZero([]byte("\x00a")); got != "" {
 		t.Errorf("%q ahead of a zero", got)
 	}
-	if got := textBeforeZero([]byte("ab")); got != "ab" {
+	if got := cutAtZero([]byte("ab")); got != "ab" {
 		t.Errorf("%q without a zero", got)
 	}
 }

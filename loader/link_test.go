@@ -27,7 +27,7 @@ func edited(t *testing.T, name string, task int, block, register string, value u
 		if d.Index != task {
 			continue
 		}
-		for at, rec := range iterateRecords(d) {
+		for at, rec := range recordsWithOffsets(d) {
 			if a := r.Addr(); a >= rec.Addr && a < rec.Addr+4*uint32(len(rec.Values)) {
 				le.PutUint32(p.Text[at+a-rec.Addr:], value)
 				return p

@@ -11,17 +11,17 @@ type pieces struct {
 
 func (f *pieces) totalBytes() uint64 { return uint64(len(f.rest)) + uint64(len(f.apart.data)) }
 
-// headBytes returns the bytes before the separate part, or all bytes if there is none.
-func (f *pieces) headBytes() []byte {
+// bytesBeforeSeparate returns the bytes before the separate part, or all bytes if there is none.
+func (f *pieces) bytesBeforeSeparate() []byte {
 	if len(f.apart.data) == 0 {
 		return f.rest
 	}
 	return f.rest[:f.apart.off]
 }
 
-// bytesBetween returns the bytes from off up to end, which must be inside the file. It copies them
+// readRange returns the bytes from off up to end, which must be inside the file. It copies them
 // only if they cross a border of the separate part.
-func (f *pieces) bytesBetween(off, end uint64) []byte {
+func (f *pieces) readRange(off, end uint64) []byte {
 	a, n := &f.apart, uint64(len(f.apart.data))
 	switch {
 	case n == 0 || end <= a.off:
@@ -49,13 +49,13 @@ func (f *pieces) joinPieces() []byte {
 		return f.rest
 	}
 	out := make([]byte, 0, f.totalBytes())
-	out = append(append(out, f.headBytes()...), f.apart.data...)
+	out = append(append(out, f.bytesBeforeSeparate()...), f.apart.data...)
 	return append(out, f.rest[f.apart.off:]...)
 }
 
 // WriteTo writes the file.
 func (f *pieces) WriteTo(w io.Writer) (total int64, err error) {
-	for _, b := range [...][]byte{f.headBytes(), f.apart.data, f.rest[len(f.headBytes()):]} {
+	for _, b := range [...][]byte{f.bytesBeforeSeparate(), f.apart.data, f.rest[len(f.bytesBeforeSeparate()):]} {
 		n, err := w.Write(b)
 		if total += int64(n); err != nil {
 			return total, err

@@ -27,10 +27,10 @@ func TestPieces(t *testing.T) {
 			}
 			for off := range len(whole) + 1 {
 				for end := off; end <= len(whole); end++ {
-					if got := f.bytesBetween(uint64(off), uint64(end)); !bytes.Equal(got, whole[off:end]) {
+					if got := f.readRange(uint64(off), uint64(end)); !bytes.Equal(got, whole[off:end]) {
 						t.Errorf("[%d:%d] apart: bytes %d to %d are %q", from, to, off, end, got)
 					}
-					if off < end && (end <= from || off >= to) && &f.writableBytes(uint64(off), uint64(end-off))[0] != &f.bytesBetween(uint64(off), uint64(end))[0] {
+					if off < end && (end <= from || off >= to) && &f.writableBytes(uint64(off), uint64(end-off))[0] != &f.readRange(uint64(off), uint64(end))[0] {
 						t.Errorf("[%d:%d] apart: room at %d is not the file's", from, to, off)
 					}
 				}

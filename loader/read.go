@@ -91,7 +91,7 @@ func (o *Options) Read(name string, r io.ReaderAt, size int64) (*Program, error)
 		return nil, newFormatError(0, nil, "file too short for a program: %d bytes; want at least 4", len(head))
 	}
 	if form := recognizeForeignForm(head); form != "" {
-		return nil, &UnsupportedError{form, adviceForForm(form)}
+		return nil, &UnsupportedError{form, adviseOnForeignForm(form)}
 	}
 	// Do not read the rest of a file that cannot be a program.
 	read, err := o.chooseReader(name, head, size)
@@ -99,9 +99,9 @@ func (o *Options) Read(name string, r io.ReaderAt, size int64) (*Program, error)
 		return nil, err
 	}
 	if read == nil {
-		read = func(file []byte) (*Program, error) { return o.readText(name, file) }
+		read = func(file []byte) (*Program, error) { return o.readBareChain(name, file) }
 		if o.InFile && size > int64(len(head)) {
-			return o.readTextInFile(name, r, size)
+			return o.readBareChainInFile(name, r, size)
 		}
 	}
 	file := head
@@ -242,8 +242,8 @@ func recognizeForeignForm(file []byte) string {
 	return ""
 }
 
-// adviceForForm returns advice on a file of the given foreign form, for an error message.
-func adviceForForm(form string) string {
+// adviseOnForeignForm returns advice on a file of the given foreign form, for an error message.
+func adviseOnForeignForm(form string) string {
 	switch form {
 	case DescriptorText:
 		return "not a compiled program; anesim asm assembles it"

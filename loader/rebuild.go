@@ -15,7 +15,7 @@ func (p *Program) Rebuild() (*Program, error) {
 	if p.Form == FormRegisters || p.Subtype != SubtypeM1 {
 		return nil, &UnsupportedError{string(p.Form), "unsupported by containers, which hold version 7 descriptors only"}
 	}
-	b := &Builder{Procedure: p.Procedure, Constants: p.bufferData(regs.BARWeights), Sections: p.weightSections()}
+	b := &Builder{Procedure: p.Procedure, Constants: p.bufferData(regs.BARWeights), Sections: p.findWeightSections()}
 	for i := range p.Ports {
 		q := p.Ports[i]
 		if q.BAR == regs.BARWeights {

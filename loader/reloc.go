@@ -72,8 +72,8 @@ func (r *Relocation) IsBar() bool {
 	return r.Kind == DeviceAddress || r.Kind == DataSet || r.Kind == BufferOffset
 }
 
-// isSameField reports whether two relocations set the same field of the same descriptor.
-func (r *Relocation) isSameField(x *Relocation) bool {
+// setsSameField reports whether two relocations set the same field of the same descriptor.
+func (r *Relocation) setsSameField(x *Relocation) bool {
 	return r.Task == x.Task && r.Register == x.Register && r.Bit == x.Bit && r.Width == x.Width
 }
 
@@ -82,7 +82,7 @@ func (r *Relocation) isSameField(x *Relocation) bool {
 func (p *Program) Bars() (list []Relocation) {
 	for i := range p.Relocations {
 		r := &p.Relocations[i]
-		if r.IsBar() && !slices.ContainsFunc(list, func(x Relocation) bool { return r.isSameField(&x) }) {
+		if r.IsBar() && !slices.ContainsFunc(list, func(x Relocation) bool { return r.setsSameField(&x) }) {
 			list = append(list, *r)
 		}
 	}
@@ -97,7 +97,7 @@ func (p *Program) SetBar(number int, v uint64) bool {
 		return false
 	}
 	for i := range p.Relocations {
-		if r := &p.Relocations[i]; r.IsBar() && r.isSameField(&list[number]) {
+		if r := &p.Relocations[i]; r.IsBar() && r.setsSameField(&list[number]) {
 			r.Value = v
 			if r.Kind == DeviceAddress {
 				r.Target = noTarget
@@ -263,10 +263,10 @@ func (r *Relocation) Store(text []byte, bars *regs.BARs) error {
 	return nil
 }
 
-// registerAt returns the byte address of the register to which descriptor d writes the word at byte
+// findRegisterAt returns the byte address of the register to which descriptor d writes the word at byte
 // offset off of __text. ok is false if the word is not the value of a register.
-func registerAt(d *regs.Descriptor, off uint32) (register uint32, ok bool) {
-	for at, r := range iterateRecords(d) {
+func findRegisterAt(d *regs.Descriptor, off uint32) (register uint32, ok bool) {
+	for at, r := range recordsWithOffsets(d) {
 		if off >= at && off < at+4*uint32(len(r.Values)) && off%4 == 0 {
 			return r.Addr + off - at, true
 		}
@@ -274,9 +274,9 @@ func registerAt(d *regs.Descriptor, off uint32) (register uint32, ok bool) {
 	return 0, false
 }
 
-// iterateRecords returns an iterator over the records of descriptor d, each with the byte offset of
+// recordsWithOffsets returns an iterator over the records of descriptor d, each with the byte offset of
 // its first value in __text.
-func iterateRecords(d *regs.Descriptor) func(func(uint32, *regs.Record) bool) {
+func recordsWithOffsets(d *regs.Descriptor) func(func(uint32, *regs.Record) bool) {
 	return func(yield func(uint32, *regs.Record) bool) {
 		at := d.Offset + regs.HeaderBytes
 		if d.Extended {
@@ -321,12 +321,12 @@ func (p *Program) relocateText() ([]byte, error) {
 // WordsOf returns the byte offsets in p.Text of the words that descriptor d writes to the register
 // with the given address. It returns nil if d does not write the register.
 func (p *Program) WordsOf(d *regs.Descriptor, register uint32) []uint32 {
-	return wordOffsets(d, register)
+	return findWordOffsets(d, register)
 }
 
-func wordOffsets(d *regs.Descriptor, register uint32) []uint32 {
+func findWordOffsets(d *regs.Descriptor, register uint32) []uint32 {
 	var words []uint32
-	for at, r := range iterateRecords(d) {
+	for at, r := range recordsWithOffsets(d) {
 		if register >= r.Addr && register < r.Addr+4*uint32(len(r.Values)) && register%4 == 0 {
 			words = append(words, at+register-r.Addr)
 		}

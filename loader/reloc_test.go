@@ -56,7 +56,7 @@ func TestRelocationLink(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for at, r := range iterateRecords(d) {
+		for at, r := range recordsWithOffsets(d) {
 			if d.Index == 1 && base.Addr() >= r.Addr && base.Addr() < r.Addr+4*uint32(len(r.Values)) {
 				off = at + base.Addr() - r.Addr
 			}

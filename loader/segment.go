@@ -11,7 +11,7 @@ func (r *reader) decodeSegment(at uint64, b []byte) (Load, error) {
 		return nil, newShortCommandError(at, b, segmentSize, "segment command")
 	}
 	s := &SegmentLoad{
-		LoadBytes: b, Name: textBeforeZero(b[8:24]),
+		LoadBytes: b, Name: cutAtZero(b[8:24]),
 		Addr: le.Uint64(b[24:]), MemSize: le.Uint64(b[32:]),
 		Offset: le.Uint64(b[40:]), FileSize: le.Uint64(b[48:]),
 		MaxProt: Protection(le.Uint32(b[56:])), Prot: Protection(le.Uint32(b[60:])),
@@ -59,7 +59,7 @@ func isInAperture(addr, n uint64) bool {
 
 func (r *reader) decodeSection(at uint64, b []byte, s *SegmentLoad) (*SectionHeader, error) {
 	h := &SectionHeader{
-		Name: textBeforeZero(b[:16]), Segment: textBeforeZero(b[16:32]),
+		Name: cutAtZero(b[:16]), Segment: cutAtZero(b[16:32]),
 		Addr: le.Uint64(b[32:]), Size: le.Uint64(b[40:]),
 		Offset: le.Uint32(b[48:]), Align: le.Uint32(b[52:]),
 		RelocOffset: le.Uint32(b[56:]), Flags: SectionFlags(le.Uint32(b[64:])),

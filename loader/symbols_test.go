@@ -71,7 +71,7 @@ func TestElementSymbol(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(knownElementTypes(), p.Types); diff != "" {
+	if diff := cmp.Diff(listKnownElementTypes(), p.Types); diff != "" {
 		t.Errorf("catalogue (-want +got):\n%s", diff)
 	}
 	for _, name := range []string{"float16", "float16:t5", "float16:tx=1", "float16:t0=1"} {

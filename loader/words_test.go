@@ -102,12 +102,12 @@ func TestRelocationLimits(t *testing.T) {
 	}
 	d := &regs.Descriptor{Offset: 0x100, Records: []regs.Record{{Addr: 0x20, Values: []uint32{1, 2}}, {Addr: 0x800, Values: []uint32{3}}}}
 	for off, want := range map[uint32]uint32{0x12c: 0x20, 0x130: 0x24, 0x138: 0x800} {
-		if got, ok := registerAt(d, off); !ok || got != want {
+		if got, ok := findRegisterAt(d, off); !ok || got != want {
 			t.Errorf("the word at %#x goes to %#x, %v; want %#x", off, got, ok, want)
 		}
 	}
 	for _, off := range []uint32{0x100, 0x128, 0x12d, 0x12e, 0x134, 0x13c} {
-		if got, ok := registerAt(d, off); ok {
+		if got, ok := findRegisterAt(d, off); ok {
 			t.Errorf("the word at %#x goes to %#x", off, got)
 		}
 	}
