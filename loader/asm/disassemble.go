@@ -209,7 +209,7 @@ func (d *disassembler) writeRecord(rec *regs.Record) {
 			i++
 			continue
 		}
-		n, step := countSharedLine(rec, i, &r)
+		n, step := countRegistersOnLine(rec, i, &r)
 		name, text := r.Block+"."+r.Name, formatFields(&r, rec.Values[i])
 		if n > 1 {
 			base, first, _ := strings.Cut(name, "[")
@@ -225,9 +225,9 @@ func (d *disassembler) writeRecord(rec *regs.Record) {
 	}
 }
 
-// countSharedLine returns the number of registers, starting with that of rec.Values[i], that can
+// countRegistersOnLine returns the number of registers, starting with that of rec.Values[i], that can
 // share a line of text, and the step in bytes from each value to the next.
-func countSharedLine(rec *regs.Record, i int, r *regs.Register) (n int, step uint32) {
+func countRegistersOnLine(rec *regs.Record, i int, r *regs.Register) (n int, step uint32) {
 	array, _, ok := strings.Cut(r.Name, "[")
 	if !ok {
 		return 1, 0

@@ -55,7 +55,7 @@ func encodeEntry(content []byte, id Hash) ([]byte, Hash) {
 // and the entry's hash. It returns a *FormatError if the entry is damaged or has another identifier
 // than id.
 func decodeEntry(data []byte, id Hash) ([]byte, Hash, error) {
-	if err := checkHead(data, int64(len(data)), id); err != nil {
+	if err := checkEntryHead(data, int64(len(data)), id); err != nil {
 		return nil, Hash{}, err
 	}
 	end := len(data) - len(Hash{})
@@ -66,9 +66,9 @@ func decodeEntry(data []byte, id Hash) ([]byte, Hash, error) {
 	return data[headBytes:end], have, nil
 }
 
-// checkHead returns a *FormatError if data does not begin with the head of an entry whose file has
+// checkEntryHead returns a *FormatError if data does not begin with the head of an entry whose file has
 // size bytes and whose identifier is id.
-func checkHead(data []byte, size int64, id Hash) error {
+func checkEntryHead(data []byte, size int64, id Hash) error {
 	le := binary.LittleEndian
 	fail := func(off int, format string, args ...any) error {
 		return &FormatError{off, fmt.Sprintf(format, args...)}
@@ -117,7 +117,7 @@ func readEntry(r io.ReaderAt, size int64, id Hash) ([]byte, error) {
 	if _, err := r.ReadAt(head, 0); err != nil && err != io.EOF {
 		return nil, err
 	}
-	if err := checkHead(head, size, id); err != nil {
+	if err := checkEntryHead(head, size, id); err != nil {
 		return nil, err
 	}
 	data := make([]byte, size)

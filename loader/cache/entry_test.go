@@ -31,7 +31,7 @@ func TestHugeEntry(t *testing.T) {
 	// The same of a head alone, at the limit and a byte beyond it.
 	for n, refused := range map[int64]bool{maxEntry: false, maxEntry + 1: true, 1 << 62: true} {
 		setSize(n)
-		if err := checkHead(entry, n, id); (err != nil) != refused {
+		if err := checkEntryHead(entry, n, id); (err != nil) != refused {
 			t.Errorf("%d bytes: %v", n, err)
 		}
 	}

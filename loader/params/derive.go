@@ -78,7 +78,7 @@ func Derive(name string, r loader.Range, compile func(value uint64) (*loader.Pro
 				return nil, nil, err
 			}
 		}
-		if what := describeDifference(whole, p, name, v); what != "" {
+		if what := findFirstDifference(whole, p, name, v); what != "" {
 			return bad(v, "%s", what)
 		}
 	}
@@ -127,7 +127,7 @@ func (d *derivation) relocateChangedFields() string {
 	// estimate of its time, which nothing reads), not which registers a descriptor writes, and
 	// not bits without a name, of which it is unknown what a value between would mean.
 	for k := range low {
-		if clearHeaderTime(low[k]) != clearHeaderTime(high[k]) {
+		if headerWithoutTime(low[k]) != headerWithoutTime(high[k]) {
 			return fmt.Sprintf("descriptor %d has a different header than at %s=%d", k, d.name, d.r.Stop)
 		}
 		if !slices.EqualFunc(low[k].Records, high[k].Records, func(a, b regs.Record) bool { return a.Addr == b.Addr && len(a.Values) == len(b.Values) }) {
@@ -209,10 +209,10 @@ func listDescriptors(p *loader.Program) (list []*regs.Descriptor, err error) {
 	return list, nil
 }
 
-// describeDifference sets the parameter called name to value in a copy of program derived, and
+// findFirstDifference sets the parameter called name to value in a copy of program derived, and
 // compares the copy with p, the program that was compiled for that value. It returns the first
 // difference as a clause, or "" if there is none.
-func describeDifference(derived, p *loader.Program, name string, value uint64) string {
+func findFirstDifference(derived, p *loader.Program, name string, value uint64) string {
 	// The text, ports and relocations are changed below and are the derived program's own.
 	q := *derived
 	q.Ports, q.Relocations = slices.Clone(derived.Ports), slices.Clone(derived.Relocations)
@@ -242,7 +242,7 @@ func describeDifference(derived, p *loader.Program, name string, value uint64) s
 		return fmt.Sprintf("the chain has %d descriptors; want %d as in the derived program", len(want), len(got))
 	}
 	for k := range got {
-		if clearHeaderTime(got[k]) != clearHeaderTime(want[k]) || !slices.EqualFunc(got[k].Records, want[k].Records, func(a, b regs.Record) bool { return a.Addr == b.Addr && slices.Equal(a.Values, b.Values) }) {
+		if headerWithoutTime(got[k]) != headerWithoutTime(want[k]) || !slices.EqualFunc(got[k].Records, want[k].Records, func(a, b regs.Record) bool { return a.Addr == b.Addr && slices.Equal(a.Values, b.Values) }) {
 			return fmt.Sprintf("descriptor %d writes values that are not linear in %s", k, name)
 		}
 	}
@@ -271,9 +271,9 @@ func findConstants(p *loader.Program) []byte {
 	return nil
 }
 
-// clearHeaderTime returns the header of d with its time set to 0. The time is an estimate of the
+// headerWithoutTime returns the header of d with its time set to 0. The time is an estimate of the
 // compiler that nothing reads.
-func clearHeaderTime(d *regs.Descriptor) regs.Header {
+func headerWithoutTime(d *regs.Descriptor) regs.Header {
 	h := d.Header
 	h.Timing = h.Timing.WithExeCycles(0)
 	return h

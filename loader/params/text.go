@@ -40,7 +40,7 @@ func (s *Set) Append(b []byte) []byte {
 		}
 		b = fmt.Appendf(b, "%s %v %s", what, a.Direction, strconv.Quote(a.Port))
 		for axis := range 4 {
-			if i < len(s.Axes) && shareTextLine(&s.Axes[i], &a) && s.Axes[i].Axis == axis {
+			if i < len(s.Axes) && onSameTextLine(&s.Axes[i], &a) && s.Axes[i].Axis == axis {
 				b = append(b, ' ')
 				b = append(b, formatLinearTerm(s.Axes[i].Name, s.Axes[i].Scale, s.Axes[i].Plus)...)
 				i++
@@ -75,8 +75,8 @@ func formatLinearTerm(name string, scale, plus int64) string {
 	return s
 }
 
-// shareTextLine reports whether the sizes or strides a and b share a line of the text form: they do
+// onSameTextLine reports whether the sizes or strides a and b share a line of the text form: they do
 // if both are sizes or both strides, and belong to the same port.
-func shareTextLine(a, b *loader.LiveAxis) bool {
+func onSameTextLine(a, b *loader.LiveAxis) bool {
 	return a.Port == b.Port && a.Direction == b.Direction && a.Stride == b.Stride
 }
