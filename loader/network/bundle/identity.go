@@ -54,7 +54,7 @@ func WriteWeights(n *list.Network, w io.Writer) error {
 		}
 		for _, v := range [...][]float16.Float16{filter, x.Bias, x.Second, x.Scale} {
 			if err == nil {
-				err = writeValues(w, v)
+				err = writeHalves(w, v)
 			}
 		}
 		for _, b := range append([][]byte{x.Table, x.Reciprocal}, x.Tables...) {
@@ -65,7 +65,7 @@ func WriteWeights(n *list.Network, w io.Writer) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(n.Constants)) {
 		if err == nil {
-			err = writeValues(w, n.Constants[name])
+			err = writeHalves(w, n.Constants[name])
 		}
 	}
 	return err
@@ -79,7 +79,7 @@ func writeBytes(w io.Writer, b []byte) error {
 	return err
 }
 
-func writeValues(w io.Writer, v []float16.Float16) error {
+func writeHalves(w io.Writer, v []float16.Float16) error {
 	if _, err := w.Write(bin.LittleEndian.AppendUint64(nil, uint64(len(v)))); err != nil {
 		return err
 	}

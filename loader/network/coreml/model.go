@@ -158,12 +158,12 @@ var colors = map[uint64]string{10: "gray", 20: "rgb", 30: "bgr"}
 
 func readFeature(f wire.Field) (Feature, error) {
 	var x Feature
-	err := visit(f, func(f wire.Field) error {
+	err := forEachMessageField(f, func(f wire.Field) error {
 		switch f.Num {
 		case 1:
 			return f.Text(&x.Name)
 		case 3:
-			return visit(f, func(f wire.Field) error {
+			return forEachMessageField(f, func(f wire.Field) error {
 				switch f.Num {
 				case 4:
 					return x.readImage(f)
@@ -181,8 +181,8 @@ func readFeature(f wire.Field) (Feature, error) {
 	return x, err
 }
 
-// visit calls each for every field of f, which holds a message.
-func visit(f wire.Field, each func(wire.Field) error) error {
+// forEachMessageField calls each for every field of f, which holds a message.
+func forEachMessageField(f wire.Field, each func(wire.Field) error) error {
 	if err := f.Want(protowire.BytesType); err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (x *Feature) readImage(f wire.Field) error {
 	// size reads a message with the width in field 1 and the height in field 2.
 	size := func(f wire.Field) ([]int64, error) {
 		var w, h int64
-		err := visit(f, func(f wire.Field) error {
+		err := forEachMessageField(f, func(f wire.Field) error {
 			switch f.Num {
 			case 1:
 				return f.Integer(&w)
@@ -210,12 +210,12 @@ func (x *Feature) readImage(f wire.Field) error {
 	if x.Dims, err = size(f); err != nil {
 		return err
 	}
-	return visit(f, func(f wire.Field) error {
+	return forEachMessageField(f, func(f wire.Field) error {
 		switch f.Num {
 		case 3:
 			x.Color = colors[f.N]
 		case 21:
-			return visit(f, func(f wire.Field) error {
+			return forEachMessageField(f, func(f wire.Field) error {
 				if f.Num != 1 {
 					return nil
 				}
@@ -225,8 +225,8 @@ func (x *Feature) readImage(f wire.Field) error {
 			})
 		case 31:
 			ranges := make([][2]int64, 2)
-			x.flexible().Ranges = ranges
-			return visit(f, func(f wire.Field) error {
+			x.flexibleShapes().Ranges = ranges
+			return forEachMessageField(f, func(f wire.Field) error {
 				if f.Num != 1 && f.Num != 2 {
 					return nil
 				}
@@ -239,7 +239,7 @@ func (x *Feature) readImage(f wire.Field) error {
 
 // readArray reads a message ArrayFeatureType.
 func (x *Feature) readArray(f wire.Field) error {
-	return visit(f, func(f wire.Field) error {
+	return forEachMessageField(f, func(f wire.Field) error {
 		switch f.Num {
 		case 1:
 			return f.Integers(&x.Dims)
@@ -251,9 +251,9 @@ func (x *Feature) readArray(f wire.Field) error {
 		// The numbers are those of Apple's FeatureTypes.proto: 21 is a list of shapes, 31 a range for each
 		// axis.
 		case 21:
-			return visit(f, func(f wire.Field) error {
+			return forEachMessageField(f, func(f wire.Field) error {
 				var shape []int64
-				err := visit(f, func(f wire.Field) error {
+				err := forEachMessageField(f, func(f wire.Field) error {
 					if f.Num == 1 {
 						return f.Integers(&shape)
 					}
@@ -263,8 +263,8 @@ func (x *Feature) readArray(f wire.Field) error {
 				return err
 			})
 		case 31:
-			s := x.flexible()
-			return visit(f, func(f wire.Field) error {
+			s := x.flexibleShapes()
+			return forEachMessageField(f, func(f wire.Field) error {
 				s.Ranges = append(s.Ranges, [2]int64{})
 				return readRange(f, &s.Ranges[len(s.Ranges)-1])
 			})
@@ -273,7 +273,7 @@ func (x *Feature) readArray(f wire.Field) error {
 	})
 }
 
-func (x *Feature) flexible() *mil.Shapes {
+func (x *Feature) flexibleShapes() *mil.Shapes {
 	if x.Shapes == nil {
 		x.Shapes = &mil.Shapes{}
 	}
@@ -281,13 +281,13 @@ func (x *Feature) flexible() *mil.Shapes {
 }
 
 func (x *Feature) addShape(shape []int64) {
-	s := x.flexible()
+	s := x.flexibleShapes()
 	s.Listed = append(s.Listed, shape)
 }
 
 // readRange reads a message SizeRange: the least and the largest extent, which is -1 for no limit.
 func readRange(f wire.Field, r *[2]int64) error {
-	return visit(f, func(f wire.Field) error {
+	return forEachMessageField(f, func(f wire.Field) error {
 		switch f.Num {
 		case 1:
 			return f.Integer(&r[0])

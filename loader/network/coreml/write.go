@@ -87,7 +87,7 @@ func EncodeProgram(p *mil.Program) []byte {
 		for k := range f.Operations {
 			block = block.Bytes(3, encodeOperation(&f.Operations[k]))
 		}
-		program = program.Bytes(2, newEntry(f.Name, function.Text(2, f.Opset).Bytes(3, newEntry(f.Opset, block))))
+		program = program.Bytes(2, newMapEntry(f.Name, function.Text(2, f.Opset).Bytes(3, newMapEntry(f.Opset, block))))
 	}
 	return program
 }
@@ -118,7 +118,7 @@ func encodeOperation(op *mil.Operation) wire.Encoding {
 			}
 			argument = argument.Bytes(1, binding)
 		}
-		m = m.Bytes(2, newEntry(key, argument))
+		m = m.Bytes(2, newMapEntry(key, argument))
 	}
 	for _, out := range op.Outputs {
 		m = m.Bytes(3, encodeVariable(out))
@@ -127,7 +127,7 @@ func encodeOperation(op *mil.Operation) wire.Encoding {
 		m = m.Bytes(4, encodeBlock(&op.Blocks[i]))
 	}
 	for _, key := range slices.Sorted(maps.Keys(op.Attributes)) {
-		m = m.Bytes(5, newEntry(key, encodeValue(op.Attributes[key])))
+		m = m.Bytes(5, newMapEntry(key, encodeValue(op.Attributes[key])))
 	}
 	return m
 }
@@ -146,8 +146,8 @@ func encodeBlock(b *mil.Block) wire.Encoding {
 	return m
 }
 
-// newEntry returns an entry of a map field, with the given key and value.
-func newEntry(key string, value wire.Encoding) wire.Encoding {
+// newMapEntry returns an entry of a map field, with the given key and value.
+func newMapEntry(key string, value wire.Encoding) wire.Encoding {
 	return wire.Encoding{}.Text(1, key).Bytes(2, value)
 }
 

@@ -34,8 +34,8 @@ func (s *parser) parseGroup() group {
 	return g
 }
 
-// integers returns the numbers of a group, or nil if it is anything else.
-func (g *group) integers() (list []int64) {
+// toIntegers returns the numbers of a group, or nil if it is anything else.
+func (g *group) toIntegers() (list []int64) {
 	for _, p := range g.parts {
 		n, err := strconv.ParseInt(p.text, 10, 64)
 		if err != nil {
@@ -75,12 +75,12 @@ func (s *parser) parseShapes() map[string]*Shapes {
 	visit(&g, func(kind string, value *group) {
 		switch kind {
 		case "DefaultShapes":
-			visit(value, func(name string, shape *group) { of(name).Default = shape.integers() })
+			visit(value, func(name string, shape *group) { of(name).Default = shape.toIntegers() })
 		case "RangeDims":
 			visit(value, func(name string, ranges *group) {
 				var list [][2]int64
 				for i := range ranges.parts {
-					bounds := ranges.parts[i].integers()
+					bounds := ranges.parts[i].toIntegers()
 					if len(bounds) != 2 {
 						return
 					}
@@ -91,7 +91,7 @@ func (s *parser) parseShapes() map[string]*Shapes {
 		case "EnumeratedShapes":
 			visit(value, func(_ string, inputs *group) {
 				visit(inputs, func(name string, shape *group) {
-					if list := shape.integers(); list != nil {
+					if list := shape.toIntegers(); list != nil {
 						of(name).Listed = append(of(name).Listed, list)
 					}
 				})

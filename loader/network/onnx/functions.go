@@ -64,9 +64,9 @@ func (r *reader) readFunction(f wire.Field) (*function, error) {
 	return fn, err
 }
 
-// accepts reports whether the function has all inputs, outputs and attributes of a call. The nodes of
+// acceptsCall reports whether the function has all inputs, outputs and attributes of a call. The nodes of
 // the function would ignore others.
-func (f *function) accepts(call *Node) bool {
+func (f *function) acceptsCall(call *Node) bool {
 	for name := range call.Attributes {
 		if f.Defaults[name] == nil && !slices.Contains(f.Attributes, name) {
 			return false
@@ -178,7 +178,7 @@ func (x *expander) expandNodes(nodes []Node, depth int) ([]Node, error) {
 			}
 		}
 		f := x.functions[functionKey{n.Domain, n.Op, n.Overload}]
-		if f == nil || !f.accepts(n) {
+		if f == nil || !f.acceptsCall(n) {
 			out = append(out, *n)
 			continue
 		}
@@ -250,7 +250,7 @@ func (c *bodyCopy) copyNodes(nodes []Node, names map[string]string) []Node {
 	out := make([]Node, len(nodes))
 	for i := range nodes {
 		n := nodes[i]
-		n.Inputs, n.Outputs = renameAll(n.Inputs, names), renameAll(n.Outputs, names)
+		n.Inputs, n.Outputs = renameTensors(n.Inputs, names), renameTensors(n.Outputs, names)
 		if c.call.Name != "" && n.Name != "" && len(c.call.Name) <= maxPrefix {
 			n.Name = c.call.Name + "/" + n.Name
 		}
@@ -314,8 +314,8 @@ func (c *bodyCopy) copyGraph(g *Graph, names map[string]string) *Graph {
 	return out
 }
 
-// renameAll returns the names that names gives to each tensor of list, or its own.
-func renameAll(list []string, names map[string]string) []string {
+// renameTensors returns the names that names gives to each tensor of list, or its own.
+func renameTensors(list []string, names map[string]string) []string {
 	out := make([]string, len(list))
 	for i, name := range list {
 		out[i] = name

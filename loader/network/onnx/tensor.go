@@ -94,9 +94,9 @@ func (t *Tensor) Attach(raw []byte) { t.raw, t.source, t.File = raw, nil, nil }
 // or 2 bits share bytes. Bytes returns 0 for types without a width, such as strings.
 func (t *Tensor) Bytes() int64 { return (int64(t.Elements())*int64(t.Type.Bits()) + 7) / 8 }
 
-// varintsOf returns the number of varints that hold n elements of type t: one for each element, or
+// countVarints returns the number of varints that hold n elements of type t: one for each element, or
 // for each byte of elements that share bytes.
-func varintsOf(t DataType, n int) int {
+func countVarints(t DataType, n int) int {
 	if bits := t.Bits(); bits < 8 {
 		return (n*bits + 7) / 8
 	}
@@ -258,7 +258,7 @@ func (t *Tensor) External() bool { return t.File != nil }
 // CheckValues returns an error if the values of t cannot be read: if they are in a file that was
 // not opened, if their type is not supported, or if their number does not match the shape.
 func (t *Tensor) CheckValues() error {
-	bytes, varints := t.Bytes(), varintsOf(t.Type, t.Elements())
+	bytes, varints := t.Bytes(), countVarints(t.Type, t.Elements())
 	switch {
 	case t.Type.Width() == 0:
 		return t.errorf("unsupported element type %v", t.Type)
@@ -296,7 +296,7 @@ func (t *Tensor) Each(set func(i int, v float64)) error {
 	}
 	// Integers stay varints until they are needed: most constants are read once or never.
 	rest := t.varints
-	for i := range varintsOf(t.Type, n) {
+	for i := range countVarints(t.Type, n) {
 		v, k := protowire.ConsumeVarint(rest)
 		if k < 0 {
 			return t.errorf("reading integer %d: %v", i, wire.Reason(k))

@@ -72,7 +72,7 @@ func Lower(ctx context.Context, n *list.Network, options Lowering) ([]Program, [
 	c := cutter{n: n, how: options, last: map[string]int{}, inputs: map[string]layer.Shape{}}
 	var reasons []string
 	var err error
-	if c.parts, reasons, err = lowerParts(ctx, n, options, done); err != nil {
+	if c.parts, reasons, err = lowerLayersSeparately(ctx, n, options, done); err != nil {
 		return nil, nil, err
 	}
 	for _, in := range n.Inputs {
@@ -198,7 +198,7 @@ func (c *cutter) buildProgram(begin, end int) (*Program, error) {
 		}
 	}
 	if c.n.Release() == layer.Release2026 {
-		c.sortByResults(net.Outputs)
+		c.sortByResultOrder(net.Outputs)
 	}
 	if len(net.Outputs) == 0 { // compute the last layer even if nothing reads it
 		net.Outputs = []string{c.n.Layers[end-1].Output}
@@ -218,10 +218,10 @@ func (c *cutter) buildProgram(begin, end int) (*Program, error) {
 	return &Program{Program: p, First: begin, Runs: j.Nodes, L2: j.L2, Spilled: j.Spilled, Into: j.Into}, nil
 }
 
-// sortByResults sorts outputs in the order in which the network lists its results; others follow in their
+// sortByResultOrder sorts outputs in the order in which the network lists its results; others follow in their
 // order. The compiler of 2026 numbers three results in another order than that of their layers (1 of 1
 // programs with several), which a list can have.
-func (c *cutter) sortByResults(outputs []string) {
+func (c *cutter) sortByResultOrder(outputs []string) {
 	place := map[string]int{}
 	for i := range c.n.Results {
 		place[c.n.Results[i].Tensor] = i - len(c.n.Results)
@@ -250,11 +250,11 @@ func (c *cutter) newInputTensor(name string, s layer.Shape, several bool) join.T
 	return join.Tensor{Name: name, Shape: s, Values: v}
 }
 
-// lowerParts lowers every layer of n, until the context is done, and returns the lowered layers.
+// lowerLayersSeparately lowers every layer of n, until the context is done, and returns the lowered layers.
 // The second result says for each layer why it cannot be lowered, or is "". Equal layers are
 // lowered once. done is called with the number of layers that were just lowered. The error is that of
 // the first layer whose weights cannot be read.
-func lowerParts(ctx context.Context, n *list.Network, options Lowering, done func(layers int)) ([]*join.Part, []string, error) {
+func lowerLayersSeparately(ctx context.Context, n *list.Network, options Lowering, done func(layers int)) ([]*join.Part, []string, error) {
 	unread := make([]error, len(n.Layers))
 	parts, reasons := make([]*join.Part, len(n.Layers)), make([]string, len(n.Layers))
 	first := map[string]int{}
@@ -290,7 +290,7 @@ func lowerParts(ctx context.Context, n *list.Network, options Lowering, done fun
 				}
 				i := distinct[k]
 				var err error
-				if parts[i], err = lowerPart(&n.Layers[i], options); err != nil {
+				if parts[i], err = lowerLayerAlone(&n.Layers[i], options); err != nil {
 					reasons[i] = err.Error()
 					if errors.As(err, new(*weights.ReadError)) {
 						unread[i] = err
@@ -310,8 +310,8 @@ func lowerParts(ctx context.Context, n *list.Network, options Lowering, done fun
 	return parts, reasons, cmp.Or(unread...)
 }
 
-// lowerPart lowers layer x on its own. options says which weights it gets.
-func lowerPart(x *list.Layer, options Lowering) (*join.Part, error) {
+// lowerLayerAlone lowers layer x on its own. options says which weights it gets.
+func lowerLayerAlone(x *list.Layer, options Lowering) (*join.Part, error) {
 	complete := weights.Complete
 	if options.SizesOnly {
 		complete = weights.Sizes
