@@ -77,7 +77,7 @@ func (e *CaseError) Error() string {
 func (e *CaseError) Unwrap() error { return e.Err }
 
 // A checker can check its own data.
-type checker interface{ check() error }
+type checker interface{ validate() error }
 
 // Load reads all cases of a family, which is a directory of fsys, and returns them sorted by file
 // name. It returns a *[CaseError] if the family has no cases, or if a file is not valid, such as
@@ -114,11 +114,11 @@ func (c *Case[T]) readFile(fsys fs.FS, name string) error {
 		return &CaseError{name, fmt.Sprintf("unexpected second JSON value at byte %d", d.InputOffset()), nil}
 	}
 	c.File = name
-	return c.check()
+	return c.validate()
 }
 
-// check returns an error if the case is incomplete, in the wrong directory, or has invalid data.
-func (c *Case[T]) check() error {
+// validate returns an error if the case is incomplete, in the wrong directory, or has invalid data.
+func (c *Case[T]) validate() error {
 	switch {
 	case c.Name == "":
 		return &CaseError{c.File, "missing name", nil}
@@ -128,7 +128,7 @@ func (c *Case[T]) check() error {
 		return &CaseError{c.File, fmt.Sprintf("origin %q does not match the directory", c.Origin), nil}
 	}
 	if d, ok := any(&c.Data).(checker); ok {
-		if err := d.check(); err != nil {
+		if err := d.validate(); err != nil {
 			return &CaseError{c.File, "invalid data", err}
 		}
 	}
@@ -142,7 +142,7 @@ func (c *Case[T]) Write(dir string) error {
 	if c.Origin != Derived || !fs.ValidPath(c.File) {
 		return &CaseError{c.File, fmt.Sprintf("cannot write; want origin %q and a valid path", Derived), nil}
 	}
-	if err := c.check(); err != nil {
+	if err := c.validate(); err != nil {
 		return err
 	}
 	b, err := json.MarshalIndent(c, "", " ")

@@ -8,8 +8,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// families returns the directories of [FS] that contain cases, such as "silicon/reduction".
-func families() []string {
+// listFamilies returns the directories of [FS] that contain cases, such as "silicon/reduction".
+func listFamilies() []string {
 	return []string{
 		"silicon/reduction", "silicon/accumulate", "silicon/checksums", "silicon/tables", "silicon/special",
 		"silicon/runs", "silicon/costdump",
@@ -47,7 +47,7 @@ func (r *Reduction) Operands() (x, w []float16.Float16) {
 	return x, w
 }
 
-func (r *Reduction) check() error {
+func (r *Reduction) validate() error {
 	if len(r.Terms) == 0 {
 		return errors.New("missing terms; want at least one")
 	}
@@ -88,7 +88,7 @@ func (s *Sum) Operands() (x, w []float16.Float16) {
 	return toFloat16s(s.X), toFloat16s(s.W)
 }
 
-func (a *Accumulation) check() error {
+func (a *Accumulation) validate() error {
 	if len(a.Chips) == 0 || len(a.Sums) == 0 {
 		return errors.New("missing chips or sums; want both")
 	}
@@ -131,7 +131,7 @@ const (
 	NotModeled State = "not modeled" // the arithmetic is known, but the model does not have it
 )
 
-func (c *Checksum) check() error {
+func (c *Checksum) validate() error {
 	switch {
 	case c.Layer == "" || c.Inputs == "" || len(c.Chips) == 0:
 		return errors.New("missing layer, inputs or chips; want all three")
@@ -183,7 +183,7 @@ func toFloat16s(h []Half) []float16.Float16 {
 	return f
 }
 
-func (s *Special) check() error {
+func (s *Special) validate() error {
 	if s.Op == "" || len(s.In) == 0 || len(s.Want) == 0 {
 		return errors.New(`"op", "in" and "want" are all required`)
 	}
@@ -206,7 +206,7 @@ type Run struct {
 	Outputs []Values `json:"outputs"`
 }
 
-func (r *Run) check() error {
+func (r *Run) validate() error {
 	if (r.Example == "") == (r.File == "") {
 		return fmt.Errorf("example is %q and file is %q; want exactly one of the two", r.Example, r.File)
 	}
@@ -215,7 +215,7 @@ func (r *Run) check() error {
 	}
 	for _, list := range [][]Values{r.Inputs, r.Outputs} {
 		for _, v := range list {
-			if err := v.check(); err != nil {
+			if err := v.validate(); err != nil {
 				return err
 			}
 		}
@@ -246,7 +246,7 @@ type CostDump struct {
 	Rate    float64           `json:"bytes_per_ns"` // the transfer rate from which the compiler computes TimeNS
 }
 
-func (c *CostDump) check() error {
+func (c *CostDump) validate() error {
 	if c.File == "" || len(c.Columns) == 0 {
 		return errors.New("missing file or columns; want both")
 	}
@@ -291,7 +291,7 @@ type GoldenOutput struct {
 	CRC32 string `json:"crc32"`
 }
 
-func (g *Golden) check() error {
+func (g *Golden) validate() error {
 	if g.Example == "" || g.Chip == "" || len(g.Descriptors) == 0 || len(g.Outputs) == 0 {
 		return errors.New("missing example, chip, descriptors or outputs; want all four")
 	}

@@ -87,7 +87,7 @@ func checkRepeatCount(n int) error {
 	return nil
 }
 
-func (v Values) check() error {
+func (v Values) validate() error {
 	for _, s := range v {
 		if err := checkRepeatCount(s.Times); err != nil {
 			return err

@@ -25,7 +25,7 @@ type TableError struct {
 	At    float64 `json:"at"` // the input of ULPs
 }
 
-func (e *TableError) check() error {
+func (e *TableError) validate() error {
 	switch {
 	case e.Function == "" || e.Error == 0 || e.ULPs == 0:
 		return errors.New(`"function", "error" and "ulps" are all required`)

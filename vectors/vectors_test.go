@@ -47,7 +47,7 @@ func TestEveryFileIsACase(t *testing.T) {
 		if !loaded[name] {
 			t.Errorf("%s is loaded by none of the families", name)
 		}
-		if !slices.Contains(families(), path.Dir(name)) {
+		if !slices.Contains(listFamilies(), path.Dir(name)) {
 			t.Errorf("%s stands in no family", name)
 		}
 		return nil
@@ -147,7 +147,7 @@ func TestBrokenCases(t *testing.T) {
 		&Checksum{}, &Checksum{"l", "i", 1, []string{"M1"}, 0.1, "closed", 13, ""}, &Checksum{"l", "i", 1, []string{"M1"}, 0.1, Exact, 0, ""},
 		&Checksum{"l", "i", 1, []string{"M1"}, 2, Open, 0, ""}, &Checksum{"l", "i", 1, []string{"M1"}, 0.1, Open, 3, ""},
 	} {
-		if bad.check() == nil {
+		if bad.validate() == nil {
 			t.Errorf("%+v passes", bad)
 		}
 	}
