@@ -52,7 +52,7 @@ func (a *arithmetic) dot(bias float32, x, w []half) half {
 	if a.biasLast {
 		first = 0
 	}
-	sum := a.sum(first, x, w) / units
+	sum := a.sumInUnits(first, x, w) / units
 	if a.biasLast {
 		sum = float64(float32(sum) + bias)
 	}
@@ -65,14 +65,14 @@ func (a *arithmetic) dot(bias float32, x, w []half) half {
 		round = a.result
 	}
 	h := round(sum)
-	if a.overflow == ofTheResult && math.Abs(toWide(h)) >= limit {
+	if a.overflow == ofTheResult && math.Abs(toFloat64(h)) >= limit {
 		h = toHalf(math.Copysign(math.Inf(1), sum))
 	}
 	return h
 }
 
-// sum returns the sum in units.
-func (a *arithmetic) sum(bias float32, x, w []half) float64 {
+// sumInUnits returns the sum in units.
+func (a *arithmetic) sumInUnits(bias float32, x, w []half) float64 {
 	sum, overflowed := math.Round(float64(bias)*units), 0.0
 	check := func() {
 		if a.overflow == atEveryTerm && overflowed == 0 && math.Abs(sum) >= 32768*units {
@@ -81,14 +81,14 @@ func (a *arithmetic) sum(bias float32, x, w []half) float64 {
 	}
 	check()
 	for i := range x {
-		u, eu := a.operand(x[i])
-		v, ev := a.operand(w[i])
+		u, eu := a.decodeOperand(x[i])
+		v, ev := a.decodeOperand(w[i])
 		p := u * v
 		switch {
 		case math.IsNaN(p): // 0 * inf
 		case math.IsInf(p, 0):
 			overflowed += p
-		case a.drops(p, eu+ev):
+		case a.dropsProduct(p, eu+ev):
 		case a.product != nil:
 			sum += a.product(p * units)
 		default:
@@ -105,17 +105,17 @@ func (a *arithmetic) sum(bias float32, x, w []half) float64 {
 	return sum
 }
 
-func (a *arithmetic) drops(p float64, exponents int) bool {
+func (a *arithmetic) dropsProduct(p float64, exponents int) bool {
 	if a.byValue {
 		return math.Abs(p)*units < 1
 	}
 	return !a.keepsAll && exponents < -16+a.limit
 }
 
-// operand returns the value and the exponent of an operand.
-func (a *arithmetic) operand(h half) (v float64, exponent int) {
+// decodeOperand returns the value and the exponent of an operand.
+func (a *arithmetic) decodeOperand(h half) (v float64, exponent int) {
 	const infinite, fraction = 0x7c00, 0x3ff
-	switch v = toWide(h); {
+	switch v = toFloat64(h); {
 	case h&infinite == infinite && a.numbers:
 		v = 65536 * (1 + float64(h&fraction)/1024)
 		if h&0x8000 != 0 {
@@ -137,19 +137,19 @@ func (a *arithmetic) operand(h half) (v float64, exponent int) {
 }
 
 // roundAway returns v as fp16, ties away from zero.
-func roundAway(v float64) half { return mac.RoundHalf(toOdd(v)) }
+func roundAway(v float64) half { return mac.RoundHalf(roundToOddFloat32(v)) }
 
 // roundEven returns v as fp16, ties to even.
 func roundEven(v float64) half {
 	if v == 0 {
 		return 0
 	}
-	return float16.Fromfloat32(toOdd(v))
+	return float16.Fromfloat32(roundToOddFloat32(v))
 }
 
-// toOdd returns v as float32 such that both round to the same fp16 number: if v is between
+// roundToOddFloat32 returns v as float32 such that both round to the same fp16 number: if v is between
 // two float32 numbers, it is the one with an odd last bit.
-func toOdd(v float64) float32 {
+func roundToOddFloat32(v float64) float32 {
 	f := float32(v)
 	if float64(f) == v || math.IsInf(v, 0) || math.IsNaN(v) {
 		return f
@@ -163,35 +163,35 @@ func toOdd(v float64) float32 {
 	return f
 }
 
-// exactly returns the sum without any rounding but that to float32 and that to fp16, ties to even, as a
+// sumExactly returns the sum without any rounding but that to float32 and that to fp16, ties to even, as a
 // processor or GPU computes it. Its own order of additions makes a difference too small to matter here.
-func exactly(bias float32, x, w []half) half {
+func sumExactly(bias float32, x, w []half) half {
 	sum := float64(bias)
 	for i := range x {
-		sum += toWide(x[i]) * toWide(w[i])
+		sum += toFloat64(x[i]) * toFloat64(w[i])
 	}
 	return float16.Fromfloat32(float32(sum))
 }
 
-// inHalves returns the sum if every product and every partial sum is rounded to fp16, ties to even, as a
+// sumInFP16 returns the sum if every product and every partial sum is rounded to fp16, ties to even, as a
 // processor with fp16 instructions may compute it.
-func inHalves(bias float32, x, w []half) half {
+func sumInFP16(bias float32, x, w []half) half {
 	sum := float64(bias)
 	for i := range x {
-		sum = toWide(roundEven(sum + toWide(roundEven(toWide(x[i])*toWide(w[i])))))
+		sum = toFloat64(roundEven(sum + toFloat64(roundEven(toFloat64(x[i])*toFloat64(w[i])))))
 	}
 	return toHalf(sum)
 }
 
-// inTiles returns the sum as this model computed it before published checksums contradicted it: exact
+// sumInTiles returns the sum as this model computed it before published checksums contradicted it: exact
 // products, tiles of four terms that are cut to 12 bits from the leading one of the larger operand when
 // they are added, and a float32 sum of the tiles.
-func inTiles(bias float32, x, w []half) half {
+func sumInTiles(bias float32, x, w []half) half {
 	total := float32(0)
 	for i := 0; i < len(x); i += 4 {
-		tile := toWide(x[i]) * toWide(w[i])
+		tile := toFloat64(x[i]) * toFloat64(w[i])
 		for k := i + 1; k < min(i+4, len(x)); k++ {
-			term := toWide(x[k]) * toWide(w[k])
+			term := toFloat64(x[k]) * toFloat64(w[k])
 			if larger := max(math.Abs(tile), math.Abs(term)); larger > 0 {
 				step := math.Ldexp(1, math.Ilogb(larger)-11)
 				tile = (math.Trunc(tile/step) + math.Trunc(term/step)) * step
@@ -202,23 +202,23 @@ func inTiles(bias float32, x, w []half) half {
 		}
 	}
 	h := float16.Fromfloat32(total + bias)
-	if math.Abs(toWide(h)) >= 32768 {
-		return toHalf(math.Copysign(math.Inf(1), toWide(h)))
+	if math.Abs(toFloat64(h)) >= 32768 {
+		return toHalf(math.Copysign(math.Inf(1), toFloat64(h)))
 	}
 	return h
 }
 
-// convolveByTransform returns the results of the 3x3 convolution as an M5 and an M6 compute it: by the
+// convolveByWinograd returns the results of the 3x3 convolution as an M5 and an M6 compute it: by the
 // Winograd transform F(2,3) along each row, which gives two results from four products instead of six.
 // Inputs and weights are rounded to fp16, ties away, once they are transformed.
-func convolveByTransform(a *arithmetic) []half {
-	x32, w64 := imageData()
+func convolveByWinograd(a *arithmetic) []half {
+	x32, w64 := newImageData()
 	x, w := toHalves(x32), toHalves(w64)
 	at := func(c, row, column int) float64 {
 		if row < 0 || row >= imageSize || column < 0 || column >= imageSize {
 			return 0
 		}
-		return toWide(x[(c*imageSize+row)*imageSize+column])
+		return toFloat64(x[(c*imageSize+row)*imageSize+column])
 	}
 	// For each of the four products, the transformed operands of a sum over channels and kernel rows.
 	const taps = imageChannels * 3
@@ -226,7 +226,7 @@ func convolveByTransform(a *arithmetic) []half {
 	for o := range kernels {
 		for t := range taps {
 			k := w[(o*taps+t)*3:][:3]
-			w0, w1, w2 := toWide(k[0]), toWide(k[1]), toWide(k[2])
+			w0, w1, w2 := toFloat64(k[0]), toFloat64(k[1]), toFloat64(k[2])
 			for i, v := range [4]float64{w0, (w0 + w1 + w2) / 2, (w0 - w1 + w2) / 2, w2} {
 				kernels[o][i] = append(kernels[o][i], roundAway(v))
 			}
@@ -248,7 +248,7 @@ func convolveByTransform(a *arithmetic) []half {
 			for o := range imageOutputs {
 				var m [4]float64
 				for i := range m {
-					m[i] = a.sum(0, tile[i], kernels[o][i])
+					m[i] = a.sumInUnits(0, tile[i], kernels[o][i])
 				}
 				to := y[(o*imageSize+row)*imageSize+column:]
 				to[0] = roundAway(max(0, m[0]+m[1]+m[2]) / units)

@@ -83,7 +83,7 @@ type Difference struct {
 // them.
 func Expected(ctx context.Context, c hw.Chip) (*Results, error) {
 	m := theModel()
-	values, err := m.run(ctx, c)
+	values, err := m.computeOutputs(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -99,9 +99,9 @@ func Expected(ctx context.Context, c hw.Chip) (*Results, error) {
 	return r, nil
 }
 
-// run computes the outputs of the probe's model.
-func (b *builder) run(ctx context.Context, c hw.Chip) (map[string][]half, error) {
-	data := coreml.Encode(b.program())
+// computeOutputs computes the outputs of the probe's model.
+func (b *builder) computeOutputs(ctx context.Context, c hw.Chip) (map[string][]half, error) {
+	data := coreml.Encode(b.toProgram())
 	m, err := anesim.Read("probe.mlmodel", bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return nil, err
@@ -119,8 +119,8 @@ func (b *builder) run(ctx context.Context, c hw.Chip) (map[string][]half, error)
 		values[r.Outputs[i].Port.Name] = r.Outputs[i].Data
 	}
 	for _, q := range b.questions {
-		if len(values[q.name]) != q.elements() {
-			return nil, fmt.Errorf("probe: the model computes %d values of %s; want %d", len(values[q.name]), q.name, q.elements())
+		if len(values[q.name]) != q.countElements() {
+			return nil, fmt.Errorf("probe: the model computes %d values of %s; want %d", len(values[q.name]), q.name, q.countElements())
 		}
 	}
 	return values, nil
@@ -143,7 +143,7 @@ type result struct {
 }
 
 func newComparison(r *Results, m *builder, expected map[string][]half, c *hw.Chip) *comparison {
-	x := &comparison{map[string]*question{}, expected, r, plainArithmetic(c), map[result]half{}, map[result]bool{}}
+	x := &comparison{map[string]*question{}, expected, r, newPlainArithmetic(c), map[result]half{}, map[result]bool{}}
 	for _, q := range m.questions {
 		x.questions[q.name] = q
 	}
@@ -154,18 +154,18 @@ func newComparison(r *Results, m *builder, expected map[string][]half, c *hw.Chi
 // or the model refuses the chip's constants.
 func Compare(ctx context.Context, r *Results, c hw.Chip) (*Document, error) {
 	m := theModel()
-	expected, err := m.run(ctx, c)
+	expected, err := m.computeOutputs(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	x := newComparison(r, m, expected, &c)
-	rules := rulesOf(&c)
+	rules := listRules(&c)
 	d := &Document{Header: report.NewHeader(), Chip: c.Name, Machine: r.Machine, System: r.System, Answers: []Answer{}}
 	for i := range rules {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		a := x.answer(&rules[i])
+		a := x.answerRule(&rules[i])
 		if !rules[i].open {
 			d.Rules++
 		}
@@ -174,7 +174,7 @@ func Compare(ctx context.Context, r *Results, c hw.Chip) (*Document, error) {
 		}
 		d.Answers = append(d.Answers, a)
 	}
-	d.Explanation = x.explain(rules)
+	d.Explanation = x.findExplanation(rules)
 	return d, nil
 }
 
@@ -185,14 +185,14 @@ type item struct {
 	other []half // what the rule's alternatives give
 }
 
-func (x *comparison) answer(r *rule) Answer {
+func (x *comparison) answerRule(r *rule) Answer {
 	a := Answer{Rule: r.name, Statement: r.statement}
 	var asked []*question
 	for _, name := range r.questions {
 		switch _, ok := x.results.Outputs[name]; {
 		case !ok:
 			a.Verdict = Missing
-		case x.ranElsewhere(name):
+		case x.ranOnProcessor(name):
 			a.Device = cmp.Or(a.Device, x.results.Devices[name])
 		default:
 			asked = append(asked, x.questions[name])
@@ -207,17 +207,17 @@ func (x *comparison) answer(r *rule) Answer {
 	}
 	equal := make([]int, len(r.alternatives))
 	for _, q := range asked {
-		if n := q.elements(); !r.deciding && slices.Equal(x.results.Outputs[q.name].values, x.expected[q.name]) {
+		if n := q.countElements(); !r.deciding && slices.Equal(x.results.Outputs[q.name].values, x.expected[q.name]) {
 			a.Of, a.Equal = a.Of+n, a.Equal+n // no other rule gives more
 			continue
 		}
-		for _, it := range x.items(r, q) {
+		for _, it := range x.listDecidingItems(r, q) {
 			expected, found := x.expected[q.name][it.index], x.results.Outputs[q.name].values[it.index]
 			a.Of++
 			if found == expected {
 				a.Equal++
-			} else if a.LargestSteps = max(a.LargestSteps, steps(found, expected)); a.First == nil {
-				a.First = &Difference{q.name, unravel(it.index, q.shape), format(expected), format(found)}
+			} else if a.LargestSteps = max(a.LargestSteps, countFP16Steps(found, expected)); a.First == nil {
+				a.First = &Difference{q.name, unravelIndex(it.index, q.shape), formatHalf(expected), formatHalf(found)}
 			}
 			for i, v := range it.other {
 				if v == found {
@@ -253,21 +253,21 @@ func (x *comparison) answer(r *rule) Answer {
 	return a
 }
 
-// ranElsewhere reports whether Core ML gave the layer of an output to a processor or GPU.
-func (x *comparison) ranElsewhere(name string) bool {
+// ranOnProcessor reports whether Core ML gave the layer of an output to a processor or GPU.
+func (x *comparison) ranOnProcessor(name string) bool {
 	device := x.results.Devices[name]
 	return device != "" && device != engineDevice
 }
 
-// items returns the results of a question that decide rule r, in order.
-func (x *comparison) items(r *rule, q *question) (list []item) {
+// listDecidingItems returns the results of a question that decide rule r, in order.
+func (x *comparison) listDecidingItems(r *rule, q *question) (list []item) {
 	whole := make([][]half, len(r.alternatives))
 	for i, alternative := range r.alternatives {
 		if alternative.dot == nil {
 			whole[i] = alternative.all(q)
 		}
 	}
-	for index := 0; index < q.elements(); index += q.step(r) {
+	for index := 0; index < q.countElements(); index += q.sampleStep(r) {
 		// A result that differs between chips would be counted for or against a rule that all chips share.
 		if r.deciding && !r.property && !x.isSettled(q, index) {
 			continue
@@ -284,10 +284,10 @@ func (x *comparison) items(r *rule, q *question) (list []item) {
 				it.other[i] = whole[i][index]
 				continue
 			}
-			it.other[i] = q.clamp(alternative.dot(bias, in, weights))
+			it.other[i] = q.applyReLU(alternative.dot(bias, in, weights))
 			base := expected
 			if alternative.deviates {
-				base = x.baseOf(q, index)
+				base = x.computeBase(q, index)
 			}
 			// Only elements in which an alternative differs can decide against it, and only if the base is
 			// what the device gave.
@@ -300,10 +300,10 @@ func (x *comparison) items(r *rule, q *question) (list []item) {
 	return list
 }
 
-// step returns the distance of the results that are compared. Of the linear layer, a part is
+// sampleStep returns the distance of the results that are compared. Of the linear layer, a part is
 // enough to decide a rule.
-func (q *question) step(r *rule) int {
-	if r.deciding && q.elements() > 1<<13 {
+func (q *question) sampleStep(r *rule) int {
+	if r.deciding && q.countElements() > 1<<13 {
 		return 16
 	}
 	return 1
@@ -326,36 +326,36 @@ func (x *comparison) isSettled(q *question, i int) bool {
 	return settled
 }
 
-// baseOf returns a result by the arithmetic from which alternatives deviate.
-func (x *comparison) baseOf(q *question, i int) half {
+// computeBase returns a result by the arithmetic from which alternatives deviate.
+func (x *comparison) computeBase(q *question, i int) half {
 	key := result{q.name, i}
 	h, known := x.base[key]
 	if !known {
-		h = q.apply(i, x.plain.dot)
+		h = q.computeResult(i, x.plain.dot)
 		x.base[key] = h
 	}
 	return h
 }
 
-// apply returns result i of a layer of sums by the given rule.
-func (q *question) apply(i int, dot func(bias float32, x, w []half) half) half {
-	return q.clamp(dot(q.operands(i)))
+// computeResult returns result i of a layer of sums by the given rule.
+func (q *question) computeResult(i int, dot func(bias float32, x, w []half) half) half {
+	return q.applyReLU(dot(q.operands(i)))
 }
 
-// clamp applies the layer's ReLU, if it has one.
-func (q *question) clamp(h half) half {
+// applyReLU applies the layer's ReLU, if it has one.
+func (q *question) applyReLU(h half) half {
 	if q.relu && h&0x8000 != 0 {
 		return 0
 	}
 	return h
 }
 
-// explain returns the alternative that gives all results of sums on which chips agree, "" if there is
+// findExplanation returns the alternative that gives all results of sums on which chips agree, "" if there is
 // none or the model gives them too.
-func (x *comparison) explain(rules []rule) string {
+func (x *comparison) findExplanation(rules []rule) string {
 	for i := range rules {
 		for _, alternative := range rules[i].alternatives {
-			if alternative.dot != nil && !rules[i].open && x.explains(alternative) {
+			if alternative.dot != nil && !rules[i].open && x.explainsAll(alternative) {
 				return alternative.name
 			}
 		}
@@ -363,14 +363,14 @@ func (x *comparison) explain(rules []rule) string {
 	return ""
 }
 
-func (x *comparison) explains(a alternative) bool {
+func (x *comparison) explainsAll(a alternative) bool {
 	differences := 0
 	for _, name := range []string{"sums", "biased", "linear", "product"} {
 		found, ok := x.results.Outputs[name]
 		if !ok {
 			return false
 		}
-		if x.ranElsewhere(name) {
+		if x.ranOnProcessor(name) {
 			continue // its results follow the rules of another device
 		}
 		q := x.questions[name]
@@ -382,7 +382,7 @@ func (x *comparison) explains(a alternative) bool {
 			if differs {
 				differences++
 			}
-			if q.apply(i, a.dot) != v {
+			if q.computeResult(i, a.dot) != v {
 				return false
 			}
 		}
@@ -396,13 +396,13 @@ func (x *comparison) compareErrors(r *rule, a *Answer) {
 		return
 	}
 	found := x.results.Outputs[r.questions[0]].values
-	exact := exactLinear
+	exact := computeExactLinear
 	if r.name == "convolution" {
-		exact = exactConvolution
+		exact = computeExactConvolution
 	}
 	differences, sum := 0.0, 0.0
 	for i, want := range exact() {
-		differences += (toWide(found[i]) - want) * (toWide(found[i]) - want)
+		differences += (toFloat64(found[i]) - want) * (toFloat64(found[i]) - want)
 		sum += want * want
 	}
 	if e := math.Sqrt(differences) / math.Sqrt(sum); !math.IsNaN(e) && !math.IsInf(e, 0) {
@@ -416,9 +416,9 @@ func (x *comparison) compareErrors(r *rule, a *Answer) {
 	}
 }
 
-// exactLinear returns the results of the linear layer for inputs and weights in float32.
-func exactLinear() []float64 {
-	x, w := linearData()
+// computeExactLinear returns the results of the linear layer for inputs and weights in float32.
+func computeExactLinear() []float64 {
+	x, w := newLinearData()
 	y := make([]float64, 0, linearRows*linearColumns)
 	for r := range linearRows {
 		for o := range linearColumns {
@@ -432,10 +432,10 @@ func exactLinear() []float64 {
 	return y
 }
 
-// exactConvolution returns the results of the 3x3 convolution for an image in float32 and weights in
+// computeExactConvolution returns the results of the 3x3 convolution for an image in float32 and weights in
 // float64.
-func exactConvolution() []float64 {
-	x, w := imageData()
+func computeExactConvolution() []float64 {
+	x, w := newImageData()
 	y := make([]float64, imageOutputs*imageSize*imageSize)
 	for i := range y {
 		o, row, column := i/(imageSize*imageSize), i/imageSize%imageSize, i%imageSize
@@ -452,9 +452,9 @@ func exactConvolution() []float64 {
 	return y
 }
 
-// steps returns how many fp16 numbers lie between two, plus one. It is 0 for equal numbers, and 0 and -0
-// are a step apart.
-func steps(a, b half) int {
+// countFP16Steps returns how many fp16 numbers lie between two, plus one. It is 0 for equal numbers, and 0
+// and -0 are a step apart.
+func countFP16Steps(a, b half) int {
 	order := func(h half) int {
 		if h&0x8000 != 0 {
 			return -int(h&0x7fff) - 1
@@ -464,8 +464,8 @@ func steps(a, b half) int {
 	return max(order(a)-order(b), order(b)-order(a))
 }
 
-// unravel returns the index of element i of a tensor with the given shape.
-func unravel(i int, shape []int) []int {
+// unravelIndex returns the index of element i of a tensor with the given shape.
+func unravelIndex(i int, shape []int) []int {
 	index := make([]int, len(shape))
 	for k := len(shape) - 1; k >= 0; k-- {
 		index[k] = i % shape[k]
@@ -474,8 +474,8 @@ func unravel(i int, shape []int) []int {
 	return index
 }
 
-func format(h half) string {
-	v := toWide(h)
+func formatHalf(h half) string {
+	v := toFloat64(h)
 	switch {
 	case math.IsNaN(v):
 		return "nan"

@@ -44,7 +44,7 @@ type inputFile struct {
 // its inputs, the script and a page that says how to run it. They are the same at every call.
 func Files() map[string][]byte {
 	m := theModel()
-	model, weights := m.encode()
+	model, weights := m.encodeModel()
 	files := map[string][]byte{ScriptName: script, "README.txt": readme}
 	for name, data := range coreml.Files(model, weights) {
 		files[PackageName+"/"+name] = data
@@ -66,12 +66,12 @@ func Files() map[string][]byte {
 	return files
 }
 
-// encode returns the content of the model file and of the file that has its weights. Core ML expects
+// encodeModel returns the content of the model file and of the file that has its weights. Core ML expects
 // large constants in the latter.
-func (b *builder) encode() ([]byte, coreml.Weights) {
+func (b *builder) encodeModel() ([]byte, coreml.Weights) {
 	const large = 64 // bytes
 	var weights coreml.Weights
-	p := b.program()
+	p := b.toProgram()
 	operations := slices.Clone(p.Functions[0].Operations)
 	for i := range operations {
 		attributes := maps.Clone(operations[i].Attributes)
@@ -89,7 +89,7 @@ func (b *builder) encode() ([]byte, coreml.Weights) {
 // identity returns a checksum of the model and its inputs. Results of another model are refused.
 var identity = sync.OnceValue(func() string {
 	b, h := theModel(), sha256.New()
-	model, weights := b.encode()
+	model, weights := b.encodeModel()
 	h.Write(model)
 	h.Write(weights)
 	for _, in := range b.inputs {

@@ -38,9 +38,9 @@ var weights = []float64{
 	1.875 * 0x1p-3, 1.99 * 0x1p-3, 1.5 * 0x1p-4, 1.9375 * 0x1p-5,
 }
 
-// sums returns the inputs of the single sums. With the weights above, they include the
+// listSingleSums returns the inputs of the single sums. With the weights above, they include the
 // sums that the 751K study asked an M4 and an M6 for, and sums that show the loss of large terms on an M1.
-func sums() (list [][]float64) {
+func listSingleSums() (list [][]float64) {
 	for _, x := range []float64{
 		0, 1, 3, 127, 127.9375, 128, 129, 2047, 2048, 16, 4096, 7.99609375, 8, // with weights from 16 to 4096
 		16384, 24576, 30000, 32000, 32736, 32752, 32768, 32784, 40000, 49152, 65504, -32752, -32768, -65504,
@@ -87,13 +87,13 @@ func newPixels(list [][]float64, channels int) []half {
 
 func (b *builder) askSums() {
 	const channels = 48
-	list := sums()
-	x := b.input("sums_x", newPixels(list, channels), 1, channels, 1, len(list))
+	list := listSingleSums()
+	x := b.addInput("sums_x", newPixels(list, channels), 1, channels, 1, len(list))
 	var w []half
 	for _, v := range weights {
 		w = append(w, slices.Repeat([]half{toHalf(v)}, channels)...)
 	}
-	b.convolve("sums", x, w, 1, nil, false)
+	b.askConvolutionOf("sums", x, w, 1, nil, false)
 }
 
 // biases lists the biases of the output channels of the sums with a bias.
@@ -109,8 +109,8 @@ var biasedSums = [][]float64{
 
 func (b *builder) askBiases() {
 	const channels = 16
-	x := b.input("biased_x", newPixels(biasedSums, channels), 1, channels, 1, len(biasedSums))
-	b.convolve("biased", x, slices.Repeat([]half{toHalf(1)}, channels*len(biases)), 1, toHalves(biases), false)
+	x := b.addInput("biased_x", newPixels(biasedSums, channels), 1, channels, 1, len(biasedSums))
+	b.askConvolutionOf("biased", x, slices.Repeat([]half{toHalf(1)}, channels*len(biases)), 1, toHalves(biases), false)
 }
 
 // askOneChannel asks for products to which nothing is added.
@@ -119,12 +119,12 @@ func (b *builder) askOneChannel() {
 		1, 3, 0x1p-16, 0x1p-17, 0x1p-18, 0x1p-24, 100, 1024.5, 8192, 16000, 16368, 16376, 16384, 16400, 17000, 20000,
 		24576, 28000, 30000, 31000, 32000, 32736, 32752, 32768, -16376, -16384, -20000, -32000, -32752, -32768, -1, 0,
 	})
-	b.convolve("one_channel", b.input("one_channel_x", x, 1, 1, 1, len(x)), toHalves([]float64{2}), 1, nil, false)
+	b.askConvolutionOf("one_channel", b.addInput("one_channel_x", x, 1, 1, 1, len(x)), toHalves([]float64{2}), 1, nil, false)
 }
 
-// convolve asks for a convolution of x [1][cin][h][w] with weights [cout][cin][k][k]. A border of k/2
+// askConvolutionOf asks for a convolution of x [1][cin][h][w] with weights [cout][cin][k][k]. A border of k/2
 // zeros surrounds x.
-func (b *builder) convolve(name string, x input, weights []half, k int, bias []half, relu bool) {
+func (b *builder) askConvolutionOf(name string, x input, weights []half, k int, bias []half, relu bool) {
 	cin, h, w := x.shape[1], x.shape[2], x.shape[3]
 	taps := cin * k * k
 	cout := len(weights) / taps
@@ -150,16 +150,16 @@ func (b *builder) convolve(name string, x input, weights []half, k int, bias []h
 		return first, window, weights[channel*taps:][:taps]
 	}
 	from := arguments{
-		"x": x.name, "weight": b.constant(newHalves(weights, cout, cin, k, k)),
-		"strides": b.constant(newIntegers(1, 1)), "dilations": b.constant(newIntegers(1, 1)), "groups": b.constant(newInteger(1)),
-		"pad_type": b.constant(newText("custom")), "pad": b.constant(newIntegers(k/2, k/2, k/2, k/2)),
+		"x": x.name, "weight": b.addConstant(newHalves(weights, cout, cin, k, k)),
+		"strides": b.addConstant(newIntegers(1, 1)), "dilations": b.addConstant(newIntegers(1, 1)), "groups": b.addConstant(newInteger(1)),
+		"pad_type": b.addConstant(newText("custom")), "pad": b.addConstant(newIntegers(k/2, k/2, k/2, k/2)),
 	}
 	if bias != nil {
-		from["bias"] = b.constant(newHalves(bias, cout))
+		from["bias"] = b.addConstant(newHalves(bias, cout))
 	}
 	// The ReLU is an operation of its own, as a converter writes it; the engine is expected to merge it.
 	if relu {
-		b.ask(q, "relu", arguments{"x": b.operation("conv", name+"_sum", q.shape, from)})
+		b.ask(q, "relu", arguments{"x": b.addOperation("conv", name+"_sum", q.shape, from)})
 		return
 	}
 	b.ask(q, "conv", from)
@@ -168,9 +168,9 @@ func (b *builder) convolve(name string, x input, weights []half, k int, bias []h
 // Sizes of the linear layer, whose relative error chips printed.
 const linearRows, linearColumns = 64, 256
 
-// linearData returns the inputs [64][256] and weights [256][256] of the published linear layer, before
+// newLinearData returns the inputs [64][256] and weights [256][256] of the published linear layer, before
 // they are rounded to fp16.
-func linearData() (x, w []float32) {
+func newLinearData() (x, w []float32) {
 	g := numpy.New(0)
 	x, w = g.Normals32(linearRows*linearColumns), g.Normals32(linearColumns*linearColumns)
 	for _, list := range [][]float32{x, w} {
@@ -182,28 +182,28 @@ func linearData() (x, w []float32) {
 }
 
 func (b *builder) askLinear() {
-	x32, w32 := linearData()
+	x32, w32 := newLinearData()
 	x, w := toHalves(x32), toHalves(w32)
 	q := &question{name: "linear", shape: []int{linearRows, linearColumns}}
-	q.operands = multiplyRows(x, w, linearColumns, linearColumns)
+	q.operands = newRowOperands(x, w, linearColumns, linearColumns)
 	b.ask(q, "linear", arguments{
-		"x":      b.input("linear_x", x, linearRows, linearColumns).name,
-		"weight": b.constant(newHalves(w, linearColumns, linearColumns)),
-		"bias":   b.constant(newHalves(make([]half, linearColumns), linearColumns)),
+		"x":      b.addInput("linear_x", x, linearRows, linearColumns).name,
+		"weight": b.addConstant(newHalves(w, linearColumns, linearColumns)),
+		"bias":   b.addConstant(newHalves(make([]half, linearColumns), linearColumns)),
 	})
 }
 
-// multiplyRows returns the operands of products of rows x[][k] with rows w[n][k].
-func multiplyRows(x, w []half, n, k int) func(int) (float32, []half, []half) {
+// newRowOperands returns the operands of products of rows x[][k] with rows w[n][k].
+func newRowOperands(x, w []half, n, k int) func(int) (float32, []half, []half) {
 	return func(i int) (float32, []half, []half) { return 0, x[i/n*k:][:k], w[i%n*k:][:k] }
 }
 
 // Sizes of the 3x3 convolution, whose relative error chips printed.
 const imageChannels, imageOutputs, imageSize = 16, 64, 32
 
-// imageData returns the image [16][32][32] and the weights [64][16][3][3] of the published convolution,
+// newImageData returns the image [16][32][32] and the weights [64][16][3][3] of the published convolution,
 // before they are rounded to fp16.
-func imageData() (x []float32, w []float64) {
+func newImageData() (x []float32, w []float64) {
 	g := numpy.New(1)
 	x = g.Normals32(imageChannels * imageSize * imageSize)
 	w = make([]float64, imageOutputs*imageChannels*9)
@@ -215,8 +215,8 @@ func imageData() (x []float32, w []float64) {
 }
 
 func (b *builder) askConvolution() {
-	x, w := imageData()
-	b.convolve("convolution", b.input("image", toHalves(x), 1, imageChannels, imageSize, imageSize), toHalves(w), 3, nil, true)
+	x, w := newImageData()
+	b.askConvolutionOf("convolution", b.addInput("image", toHalves(x), 1, imageChannels, imageSize, imageSize), toHalves(w), 3, nil, true)
 }
 
 // askProduct asks for a product of two tensors that are both inputs. Many products of its sums are
@@ -231,10 +231,10 @@ func (b *builder) askProduct() {
 			columns = append(columns, y[r*n+c])
 		}
 	}
-	q := &question{name: "product", shape: []int{1, 1, m, n}, operands: multiplyRows(x, columns, n, k)}
-	no := b.constant(newBool(false))
+	q := &question{name: "product", shape: []int{1, 1, m, n}, operands: newRowOperands(x, columns, n, k)}
+	no := b.addConstant(newBool(false))
 	b.ask(q, "matmul", arguments{
-		"x": b.input("product_x", x, 1, 1, m, k).name, "y": b.input("product_y", y, 1, 1, k, n).name,
+		"x": b.addInput("product_x", x, 1, 1, m, k).name, "y": b.addInput("product_y", y, 1, 1, k, n).name,
 		"transpose_x": no, "transpose_y": no,
 	})
 }
@@ -262,7 +262,7 @@ func newNumber(g *numpy.Generator, low, high int) float64 {
 // which half are denormal.
 func (b *builder) askElementwise() {
 	shape := []int{1, 64, 1, 64}
-	n := elementsOf(shape)
+	n := countShapeElements(shape)
 	g := numpy.New(49)
 	sum, product := [2][]half{}, [2][]half{}
 	for i := range n {
@@ -291,10 +291,10 @@ func (b *builder) askElementwise() {
 	} {
 		q := &question{name: x.name, shape: shape, of: x.data[:]}
 		for i := range n {
-			q.exact = append(q.exact, x.exact(toWide(x.data[0][i]), toWide(x.data[1][i])))
+			q.exact = append(q.exact, x.exact(toFloat64(x.data[0][i]), toFloat64(x.data[1][i])))
 		}
 		b.ask(q, x.op, arguments{
-			"x": b.input(x.name+"_x", x.data[0], shape...).name, "y": b.input(x.name+"_y", x.data[1], shape...).name,
+			"x": b.addInput(x.name+"_x", x.data[0], shape...).name, "y": b.addInput(x.name+"_y", x.data[1], shape...).name,
 		})
 	}
 }
@@ -306,13 +306,13 @@ var inverseEpsilon = toHalf(1e-4)
 func (b *builder) askTables() {
 	shape := []int{1, 32, 1, 64}
 	g := numpy.New(50)
-	signed, positive := make([]half, elementsOf(shape)), make([]half, elementsOf(shape))
+	signed, positive := make([]half, countShapeElements(shape)), make([]half, countShapeElements(shape))
 	for i := range signed {
 		// The range reaches beyond all knots of the tables, so the lines outside are asked for too.
 		signed[i], positive[i] = toHalf(newNumber(g, -16, 3)), toHalf(math.Abs(newNumber(g, -14, 15)))
 	}
-	anySign, above := b.input("signed", signed, shape...), b.input("positive", positive, shape...)
-	none := b.constant(newHalves([]half{0}))
+	anySign, above := b.addInput("signed", signed, shape...), b.addInput("positive", positive, shape...)
+	none := b.addConstant(newHalves([]half{0}))
 	for _, f := range []struct {
 		name  string
 		x     input
@@ -321,17 +321,17 @@ func (b *builder) askTables() {
 	}{
 		{"sigmoid", anySign, nil, func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }},
 		{"tanh", anySign, nil, math.Tanh},
-		{"gelu", anySign, arguments{"mode": b.constant(newText("EXACT"))}, func(x float64) float64 { return x * math.Erfc(-x/math.Sqrt2) / 2 }},
+		{"gelu", anySign, arguments{"mode": b.addConstant(newText("EXACT"))}, func(x float64) float64 { return x * math.Erfc(-x/math.Sqrt2) / 2 }},
 		{"silu", anySign, nil, func(x float64) float64 { return x / (1 + math.Exp(-x)) }},
 		{"exp", anySign, nil, math.Exp},
 		{"sqrt", above, nil, math.Sqrt},
 		{"rsqrt", above, arguments{"epsilon": none}, func(x float64) float64 { return 1 / math.Sqrt(x) }},
-		{"inverse", above, arguments{"epsilon": b.constant(newHalves([]half{inverseEpsilon}))}, func(x float64) float64 { return 1 / (x + toWide(inverseEpsilon)) }},
+		{"inverse", above, arguments{"epsilon": b.addConstant(newHalves([]half{inverseEpsilon}))}, func(x float64) float64 { return 1 / (x + toFloat64(inverseEpsilon)) }},
 		{"log", above, arguments{"epsilon": none}, math.Log},
 	} {
 		q := &question{name: f.name, shape: shape, of: [][]half{f.x.data}}
 		for _, v := range f.x.data {
-			q.exact = append(q.exact, f.exact(toWide(v)))
+			q.exact = append(q.exact, f.exact(toFloat64(v)))
 		}
 		from := arguments{"x": f.x.name}
 		for key, name := range f.more {
@@ -341,11 +341,11 @@ func (b *builder) askTables() {
 	}
 }
 
-// reducedRows returns rows of which each shows a part of the order in which a row is added. Some are
+// newReductionRows returns rows of which each shows a part of the order in which a row is added. Some are
 // normally distributed. In the others, all but three elements are 0: 2048 at the start, 1 at each of
 // the given places, and -2048 at the middle or the end. Their sum is 1, unless 2048 and 1 meet first,
 // which gives 2050.
-func reducedRows(g *numpy.Generator, normal, columns int, places []int) []half {
+func newReductionRows(g *numpy.Generator, normal, columns int, places []int) []half {
 	x := newNormals(g, normal*columns, 1)
 	for _, last := range []int{columns / 2, columns - 1} {
 		for _, place := range places {
@@ -367,8 +367,8 @@ func (b *builder) askReductions() {
 	for place := 1; place < 2048; place *= 2 {
 		far = append(far, place, place+2048)
 	}
-	b.askReduction("reduce_sum", 256, reducedRows(numpy.New(11), 10, 256, near))
-	b.askReduction("reduce_sum_4096", 4096, reducedRows(numpy.New(11), 8, 4096, far))
+	b.askReduction("reduce_sum", 256, newReductionRows(numpy.New(11), 10, 256, near))
+	b.askReduction("reduce_sum_4096", 4096, newReductionRows(numpy.New(11), 8, 4096, far))
 }
 
 func (b *builder) askReduction(name string, columns int, x []half) {
@@ -377,13 +377,13 @@ func (b *builder) askReduction(name string, columns int, x []half) {
 	for r := range rows {
 		total := 0.0
 		for _, v := range x[r*columns:][:columns] {
-			total += toWide(v)
+			total += toFloat64(v)
 		}
 		q.exact = append(q.exact, total)
 	}
 	b.ask(q, "reduce_sum", arguments{
-		"x":    b.input(name+"_x", x, 1, 1, rows, columns).name,
-		"axes": b.constant(newIntegers(-1)), "keep_dims": b.constant(newBool(true)),
+		"x":    b.addInput(name+"_x", x, 1, 1, rows, columns).name,
+		"axes": b.addConstant(newIntegers(-1)), "keep_dims": b.addConstant(newBool(true)),
 	})
 }
 
@@ -394,7 +394,7 @@ func (b *builder) askNorms() {
 	g := numpy.New(51)
 	data := newNormals(g, rows*columns, 1)
 	gamma, beta := newNormals(g, columns, 1), newNormals(g, columns, 1)
-	x := b.input("rows", data, 1, 1, rows, columns)
+	x := b.addInput("rows", data, 1, 1, rows, columns)
 	softmax := &question{name: "softmax", shape: x.shape, of: [][]half{data}}
 	norm := &question{name: "layer_norm", shape: x.shape, of: [][]half{data}}
 	const epsilon = 1e-5
@@ -402,22 +402,22 @@ func (b *builder) askNorms() {
 		row := data[r*columns:][:columns]
 		total, mean, variance := 0.0, 0.0, 0.0
 		for _, v := range row {
-			total += math.Exp(toWide(v))
-			mean += toWide(v) / columns
+			total += math.Exp(toFloat64(v))
+			mean += toFloat64(v) / columns
 		}
 		for _, v := range row {
-			variance += (toWide(v) - mean) * (toWide(v) - mean) / columns
+			variance += (toFloat64(v) - mean) * (toFloat64(v) - mean) / columns
 		}
 		for c, v := range row {
-			softmax.exact = append(softmax.exact, math.Exp(toWide(v))/total)
-			norm.exact = append(norm.exact, (toWide(v)-mean)/math.Sqrt(variance+epsilon)*toWide(gamma[c])+toWide(beta[c]))
+			softmax.exact = append(softmax.exact, math.Exp(toFloat64(v))/total)
+			norm.exact = append(norm.exact, (toFloat64(v)-mean)/math.Sqrt(variance+epsilon)*toFloat64(gamma[c])+toFloat64(beta[c]))
 		}
 	}
-	last := b.constant(newInteger(-1))
+	last := b.addConstant(newInteger(-1))
 	b.ask(softmax, "softmax", arguments{"x": x.name, "axis": last})
 	b.ask(norm, "layer_norm", arguments{
-		"x": x.name, "axes": b.constant(newIntegers(-1)), "epsilon": b.constant(newHalves([]half{toHalf(epsilon)})),
-		"gamma": b.constant(newHalves(gamma, columns)), "beta": b.constant(newHalves(beta, columns)),
+		"x": x.name, "axes": b.addConstant(newIntegers(-1)), "epsilon": b.addConstant(newHalves([]half{toHalf(epsilon)})),
+		"gamma": b.addConstant(newHalves(gamma, columns)), "beta": b.addConstant(newHalves(beta, columns)),
 	})
 }
 
@@ -428,7 +428,7 @@ var scale = toHalf(0.3)
 func (b *builder) askScale() {
 	const channels, pixels = 16, 64
 	g := numpy.New(52)
-	x := b.input("scaled_x", newNormals(g, channels*pixels, 1), 1, channels, 1, pixels)
+	x := b.addInput("scaled_x", newNormals(g, channels*pixels, 1), 1, channels, 1, pixels)
 	w := newNormals(g, channels*channels, 0.25)
 	q := &question{name: "scaled", shape: []int{1, channels, 1, pixels}}
 	columns := make([]half, 0, channels*pixels)
@@ -440,12 +440,12 @@ func (b *builder) askScale() {
 	q.operands = func(i int) (float32, []half, []half) {
 		return 0, columns[i%pixels*channels:][:channels], w[i/pixels*channels:][:channels]
 	}
-	sum := b.operation("conv", "scaled_sum", q.shape, arguments{
-		"x": x.name, "weight": b.constant(newHalves(w, channels, channels, 1, 1)),
-		"strides": b.constant(newIntegers(1, 1)), "dilations": b.constant(newIntegers(1, 1)), "groups": b.constant(newInteger(1)),
-		"pad_type": b.constant(newText("valid")), "pad": b.constant(newIntegers(0, 0, 0, 0)),
+	sum := b.addOperation("conv", "scaled_sum", q.shape, arguments{
+		"x": x.name, "weight": b.addConstant(newHalves(w, channels, channels, 1, 1)),
+		"strides": b.addConstant(newIntegers(1, 1)), "dilations": b.addConstant(newIntegers(1, 1)), "groups": b.addConstant(newInteger(1)),
+		"pad_type": b.addConstant(newText("valid")), "pad": b.addConstant(newIntegers(0, 0, 0, 0)),
 	})
-	b.ask(q, "mul", arguments{"x": sum, "y": b.constant(newHalves([]half{scale}))})
+	b.ask(q, "mul", arguments{"x": sum, "y": b.addConstant(newHalves([]half{scale}))})
 }
 
 // Sizes and scale of the linear layer with 8-bit weights.
@@ -453,8 +453,8 @@ const codeRows, codeColumns, codeOutputs = 32, 64, 32
 
 var codeScale = toHalf(0.0074768)
 
-// codes returns the 8-bit weights [32][64] of the quantized layer.
-func codes() []int8 {
+// newQuantizedWeights returns the 8-bit weights [32][64] of the quantized layer.
+func newQuantizedWeights() []int8 {
 	g := numpy.New(53)
 	list := make([]int8, codeOutputs*codeColumns)
 	for i := range list {
@@ -465,20 +465,20 @@ func codes() []int8 {
 
 func (b *builder) askQuantized() {
 	x := newNormals(numpy.New(54), codeRows*codeColumns, 1)
-	list := codes()
+	list := newQuantizedWeights()
 	data, w := make([]byte, len(list)), make([]half, len(list))
 	for i, v := range list {
 		data[i], w[i] = byte(v), toHalf(float64(v))
 	}
-	dense := b.add(mil.Operation{Type: "constexpr_affine_dequantize", Attributes: map[string]mil.Value{
+	dense := b.appendOperation(mil.Operation{Type: "constexpr_affine_dequantize", Attributes: map[string]mil.Value{
 		"quantized_data": {Type: newType("int8", codeOutputs, codeColumns), Data: data},
 		"scale":          newHalves([]half{codeScale}),
 		"zero_point":     {Type: newType("int8"), Data: []byte{0}},
 		"axis":           newInteger(0),
 	}}, "quantized_weights", newType("fp16", codeOutputs, codeColumns))
-	q := &question{name: "quantized", shape: []int{codeRows, codeOutputs}, operands: multiplyRows(x, w, codeOutputs, codeColumns)}
+	q := &question{name: "quantized", shape: []int{codeRows, codeOutputs}, operands: newRowOperands(x, w, codeOutputs, codeColumns)}
 	b.ask(q, "linear", arguments{
-		"x": b.input("quantized_x", x, codeRows, codeColumns).name, "weight": dense,
-		"bias": b.constant(newHalves(make([]half, codeOutputs), codeOutputs)),
+		"x": b.addInput("quantized_x", x, codeRows, codeColumns).name, "weight": dense,
+		"bias": b.addConstant(newHalves(make([]half, codeOutputs), codeOutputs)),
 	})
 }

@@ -23,9 +23,9 @@ type question struct {
 	exact    []float64 // results without any rounding of such a layer, nil if nothing compares them
 }
 
-func (q *question) elements() int { return elementsOf(q.shape) }
+func (q *question) countElements() int { return countShapeElements(q.shape) }
 
-func elementsOf(shape []int) int {
+func countShapeElements(shape []int) int {
 	n := 1
 	for _, d := range shape {
 		n *= d
@@ -51,9 +51,9 @@ type builder struct {
 // arguments maps the names of an operation's arguments to inputs and results.
 type arguments map[string]string
 
-// input adds an input.
-func (b *builder) input(name string, data []half, shape ...int) input {
-	if len(data) != elementsOf(shape) {
+// addInput adds an input.
+func (b *builder) addInput(name string, data []half, shape ...int) input {
+	if len(data) != countShapeElements(shape) {
 		panic(fmt.Sprintf("probe: input %s has %d values; want shape %v", name, len(data), shape))
 	}
 	in := input{name, shape, data}
@@ -64,36 +64,36 @@ func (b *builder) input(name string, data []half, shape ...int) input {
 
 // ask adds a question with the last operation of its layer.
 func (b *builder) ask(q *question, op string, from arguments) {
-	b.operation(op, q.name, q.shape, from)
+	b.addOperation(op, q.name, q.shape, from)
 	b.main.Outputs = append(b.main.Outputs, q.name)
 	b.questions = append(b.questions, q)
 }
 
-// operation adds an operation and returns the name of its result.
-func (b *builder) operation(op, result string, shape []int, from arguments) string {
+// addOperation adds an operation and returns the name of its result.
+func (b *builder) addOperation(op, result string, shape []int, from arguments) string {
 	in := map[string][]mil.Argument{}
 	for key, name := range from {
 		in[key] = []mil.Argument{{Name: name}}
 	}
-	return b.add(mil.Operation{Type: op, Inputs: in, Attributes: map[string]mil.Value{}}, result, newType("fp16", shape...))
+	return b.appendOperation(mil.Operation{Type: op, Inputs: in, Attributes: map[string]mil.Value{}}, result, newType("fp16", shape...))
 }
 
-// constant adds a constant and returns its name.
-func (b *builder) constant(v mil.Value) string {
+// addConstant adds a constant and returns its name.
+func (b *builder) addConstant(v mil.Value) string {
 	b.constants++
 	op := mil.Operation{Type: "const", Attributes: map[string]mil.Value{"val": v}}
-	return b.add(op, fmt.Sprintf("constant_%d", b.constants), v.Type)
+	return b.appendOperation(op, fmt.Sprintf("constant_%d", b.constants), v.Type)
 }
 
-func (b *builder) add(op mil.Operation, result string, t mil.Type) string {
+func (b *builder) appendOperation(op mil.Operation, result string, t mil.Type) string {
 	op.Attributes["name"] = newText(result)
 	op.Outputs = []mil.Var{{Name: result, Type: t}}
 	b.main.Operations = append(b.main.Operations, op)
 	return result
 }
 
-// program returns the model as a program whose constants are all in the program itself.
-func (b *builder) program() *mil.Program {
+// toProgram returns the model as a program whose constants are all in the program itself.
+func (b *builder) toProgram() *mil.Program {
 	f := b.main
 	f.Name, f.Opset = "main", "CoreML6" // the operations of macOS 13, the first with fp16 inputs
 	return &mil.Program{Version: "1", Functions: []mil.Function{f}}
@@ -155,4 +155,4 @@ func toHalves[F float32 | float64](list []F) []half {
 	return out
 }
 
-func toWide(h half) float64 { return float64(h.Float32()) }
+func toFloat64(h half) float64 { return float64(h.Float32()) }

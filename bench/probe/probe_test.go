@@ -203,7 +203,7 @@ func findSum(m *builder, bias float32, x, w []half) (string, int) {
 		if q.name != "sums" && q.name != "biased" {
 			continue
 		}
-		for i := range q.elements() {
+		for i := range q.countElements() {
 			b, xs, ws := q.operands(i)
 			rest := func(h half) bool { return h != 0 }
 			if b == bias && slices.Equal(xs[:len(x)], x) && slices.Equal(ws[:len(w)], w) && !slices.ContainsFunc(xs[len(x):], rest) {
@@ -222,7 +222,7 @@ func TestArithmeticIsThatOfTheModel(t *testing.T) {
 			if q.operands == nil {
 				continue
 			}
-			for i := 0; i < q.elements(); i += 1 + q.elements()/4096 {
+			for i := 0; i < q.countElements(); i += 1 + q.countElements()/4096 {
 				bias, x, w := q.operands(i)
 				if got, want := a.dot(bias, x, w), chip.DotBias(bias, x, w); got != want {
 					t.Fatalf("%s[%d] with %+v: %v; want %v", q.name, i, chip, got, want)
@@ -242,7 +242,7 @@ func TestDeviationsAreFound(t *testing.T) {
 		for name, x := range copyResults(t, c).Outputs {
 			expected[name] = x.values
 		}
-		rules, x := rulesOf(&c), newComparison(nil, m, expected, &c)
+		rules, x := listRules(&c), newComparison(nil, m, expected, &c)
 		for k := range rules {
 			r := &rules[k]
 			for _, a := range r.alternatives {
@@ -253,7 +253,7 @@ func TestDeviationsAreFound(t *testing.T) {
 					}
 				}
 				x.results = results
-				got := x.answer(r)
+				got := x.answerRule(r)
 				want := Differs
 				switch {
 				case a.processor:
@@ -267,7 +267,7 @@ func TestDeviationsAreFound(t *testing.T) {
 				if got.Verdict != want || got.Fit == nil || got.Fit.Rule != a.name || got.Fit.Equal != got.Of || got.Equal >= got.Of {
 					t.Errorf("%s: %s: %+v, fit %+v; want %s, and all results by %q", c.Name, r.name, got, got.Fit, want, a.name)
 				}
-				if a.dot != nil && !r.open && !r.property && r.name != "convolution" && r.name != "one-channel" && !x.explains(a) {
+				if a.dot != nil && !r.open && !r.property && r.name != "convolution" && r.name != "one-channel" && !x.explainsAll(a) {
 					t.Errorf("%s: %q does not explain the sums that were computed by it", c.Name, a.name)
 				}
 			}
@@ -280,7 +280,7 @@ func TestDeviationsAreFound(t *testing.T) {
 func TestOneWrongRule(t *testing.T) {
 	c := hw.M1()
 	for _, name := range []string{"sums round half to even", "no product is dropped", "products round half to even", "exact products in tiles of four with 12 bits, as this model once had"} {
-		for _, r := range rulesOf(&c) {
+		for _, r := range listRules(&c) {
 			k := slices.IndexFunc(r.alternatives, func(a alternative) bool { return a.name == name })
 			if !r.deciding || k < 0 {
 				continue
@@ -318,8 +318,8 @@ func deviate(q *question, r *rule, a alternative, expected []half) []half {
 		return nil
 	}
 	values := slices.Clone(expected)
-	for i := 0; i < len(values); i += q.step(r) {
-		values[i] = q.apply(i, a.dot)
+	for i := 0; i < len(values); i += q.sampleStep(r) {
+		values[i] = q.computeResult(i, a.dot)
 	}
 	return values
 }
@@ -327,7 +327,7 @@ func deviate(q *question, r *rule, a alternative, expected []half) []half {
 // A 3x3 convolution by the Winograd transform has the relative error that an M5 printed.
 func TestTransformIsThatOfM5(t *testing.T) {
 	r := copyResults(t, laterChip())
-	r.replace("convolution", convolveByTransform(&arithmetic{numbers: true}))
+	r.replace("convolution", convolveByWinograd(&arithmetic{numbers: true}))
 	a := compare(t, r, laterChip()).answer(t, "convolution")
 	if a.Verdict != Differs || a.PrintedBy != "M5" || a.Fit == nil || !strings.Contains(a.Fit.Rule, "F(2,3)") {
 		t.Errorf("%+v; want another rule, F(2,3), and the error of an M5", a)
@@ -387,7 +387,7 @@ func TestSumsOfAProcessorAreNotExplained(t *testing.T) {
 	c := hw.M1()
 	const name = "sums round half to even"
 	results := copyResults(t, c)
-	for _, r := range rulesOf(&c) {
+	for _, r := range listRules(&c) {
 		for _, a := range r.alternatives {
 			for _, q := range theModel().questions {
 				if a.name != name {
@@ -400,9 +400,9 @@ func TestSumsOfAProcessorAreNotExplained(t *testing.T) {
 		}
 	}
 	q := findQuestion("linear")
-	values := make([]half, q.elements())
+	values := make([]half, q.countElements())
 	for i := range values {
-		values[i] = q.apply(i, exactly)
+		values[i] = q.computeResult(i, sumExactly)
 	}
 	results.replace(q.name, values)
 	results.Devices["linear"] = "gpu"

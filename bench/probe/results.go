@@ -56,7 +56,7 @@ func ReadResults(data []byte) (*Results, error) {
 	m := theModel()
 	// Results of another probe have the same names and other inputs, so nothing else may be compared.
 	if want := identity(); r.Probe != want {
-		return nil, &ResultsError{"probe", fmt.Sprintf("%s; want %q, the probe of this version of anesim", quote(r.Probe), want)}
+		return nil, &ResultsError{"probe", fmt.Sprintf("%s; want %q, the probe of this version of anesim", quoteStart(r.Probe), want)}
 	}
 	var names []string
 	for _, q := range m.questions {
@@ -70,7 +70,7 @@ func ReadResults(data []byte) (*Results, error) {
 		if !slices.Equal(x.Shape, q.shape) {
 			return nil, &ResultsError{place + ".shape", fmt.Sprintf("%d dimensions, first %v; want %v", len(x.Shape), x.Shape[:min(len(x.Shape), 8)], q.shape)}
 		}
-		if n := 4 * q.elements(); len(x.Bits) != n {
+		if n := 4 * q.countElements(); len(x.Bits) != n {
 			return nil, &ResultsError{place + ".bits", fmt.Sprintf("%d digits; want %d, four for each value", len(x.Bits), n)}
 		}
 		values, err := hex.DecodeString(x.Bits)
@@ -84,12 +84,12 @@ func ReadResults(data []byte) (*Results, error) {
 	}
 	for _, name := range sortedKeys(r.Outputs) {
 		if !slices.Contains(names, name) {
-			return nil, &ResultsError{"outputs", fmt.Sprintf("unknown output %s%s", quote(name), spelling.Suggest(name, names))}
+			return nil, &ResultsError{"outputs", fmt.Sprintf("unknown output %s%s", quoteStart(name), spelling.Suggest(name, names))}
 		}
 	}
 	for _, name := range sortedKeys(r.Devices) {
 		if device := r.Devices[name]; !slices.Contains([]string{"cpu", "gpu", engineDevice}, device) {
-			return nil, &ResultsError{"devices", fmt.Sprintf("%s of %s; want cpu, gpu or %s", quote(device), quote(name), engineDevice)}
+			return nil, &ResultsError{"devices", fmt.Sprintf("%s of %s; want cpu, gpu or %s", quoteStart(device), quoteStart(name), engineDevice)}
 		}
 	}
 	return r, nil
@@ -107,13 +107,13 @@ func newSyntaxError(err error, at int64) error {
 	case errors.As(err, &syntax):
 		at = syntax.Offset
 	case errors.As(err, &kind):
-		return &ResultsError{fmt.Sprintf("byte %d", kind.Offset), fmt.Sprintf("found %s in %s, want the results of the probe", quote(kind.Value), quote(kind.Field))}
+		return &ResultsError{fmt.Sprintf("byte %d", kind.Offset), fmt.Sprintf("found %s in %s, want the results of the probe", quoteStart(kind.Value), quoteStart(kind.Field))}
 	}
 	return &ResultsError{fmt.Sprintf("byte %d", at), fmt.Sprintf("not results of the probe: %v", err)}
 }
 
-// quote returns the start of s in quotes.
-func quote(s string) string {
+// quoteStart returns the start of s in quotes.
+func quoteStart(s string) string {
 	const most = 40
 	if len(s) > most {
 		return fmt.Sprintf("%q...", s[:most])

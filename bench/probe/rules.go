@@ -44,15 +44,15 @@ type published struct {
 	relativeError float64
 }
 
-// plainArithmetic returns the arithmetic of a chip, but for large terms.
-func plainArithmetic(c *hw.Chip) *arithmetic {
+// newPlainArithmetic returns the arithmetic of a chip, but for large terms.
+func newPlainArithmetic(c *hw.Chip) *arithmetic {
 	return &arithmetic{numbers: c.OperandInfinity.Value == 0}
 }
 
-// rulesOf returns the rules of a chip, each with its alternatives.
-func rulesOf(c *hw.Chip) []rule {
+// listRules returns the rules of a chip, each with its alternatives.
+func listRules(c *hw.Chip) []rule {
 	chip := mac.Arithmetic{CoarseSums: c.CoarseSums.Value > 0, KeepsInfinity: c.OperandInfinity.Value > 0}
-	plain := plainArithmetic(c)
+	plain := newPlainArithmetic(c)
 	deviate := func(name string, change func(*arithmetic)) alternative {
 		a := *plain
 		change(&a)
@@ -68,9 +68,9 @@ func rulesOf(c *hw.Chip) []rule {
 	withInfinity.KeepsInfinity = !chip.KeepsInfinity
 	withSums.CoarseSums = !chip.CoarseSums
 	sums := []string{"sums", "biased", "linear", "product"}
-	float32Sum := alternative{name: "an exact sum, rounded to even: a processor or GPU with float32", dot: exactly, processor: true}
-	halfSums := alternative{name: "every partial sum in fp16: a processor", dot: inHalves, processor: true}
-	tiles := alternative{name: "exact products in tiles of four with 12 bits, as this model once had", dot: inTiles}
+	float32Sum := alternative{name: "an exact sum, rounded to even: a processor or GPU with float32", dot: sumExactly, processor: true}
+	halfSums := alternative{name: "every partial sum in fp16: a processor", dot: sumInFP16, processor: true}
+	tiles := alternative{name: "exact products in tiles of four with 12 bits, as this model once had", dot: sumInTiles}
 	rules := []rule{
 		{name: "engine", statement: "the results are the engine's, not a processor's", questions: []string{"linear"}, deciding: true,
 			alternatives: []alternative{float32Sum, halfSums}},
@@ -120,31 +120,31 @@ func rulesOf(c *hw.Chip) []rule {
 			published:    []published{{"M1, M2 and M5", 0.0012522854527169441}}},
 		{name: "convolution", statement: "a 3x3 convolution follows these rules", questions: []string{"convolution"},
 			alternatives: []alternative{
-				{name: "the Winograd transform F(2,3) along rows, as on M5 and M6", all: func(*question) []half { return convolveByTransform(plain) }},
+				{name: "the Winograd transform F(2,3) along rows, as on M5 and M6", all: func(*question) []half { return convolveByWinograd(plain) }},
 				float32Sum,
 			},
 			published: []published{{"M1", 0.00036636558584241826}, {"M5", 0.0005102488034377338}}},
 		{name: "product", statement: "a product of two inputs follows these rules", questions: []string{"product"},
 			alternatives: []alternative{float32Sum, halfSums, tiles}},
 		{name: "sum", statement: "an elementwise sum is rounded once, ties away from zero", questions: []string{"sum"},
-			alternatives: []alternative{roundExact("rounded half to even, as by a processor", roundEven, true)}},
+			alternatives: []alternative{newRoundingAlternative("rounded half to even, as by a processor", roundEven, true)}},
 		{name: "multiplication", statement: "an elementwise product is rounded to 11 bits and then to fp16, ties away", questions: []string{"multiplication"},
 			alternatives: []alternative{
-				roundExact("rounded once, ties away", roundAway, false),
-				roundExact("rounded half to even, as by a processor", roundEven, true),
+				newRoundingAlternative("rounded once, ties away", roundAway, false),
+				newRoundingAlternative("rounded half to even, as by a processor", roundEven, true),
 			}},
 	}
 	for _, f := range []string{"sigmoid", "tanh", "gelu", "silu", "exp", "sqrt", "rsqrt", "inverse", "log"} {
 		rules = append(rules, rule{name: f, statement: "the engine's table, interpolated with three roundings", questions: []string{f},
-			alternatives: []alternative{roundExact("the function itself, as by a processor", roundEven, true)}})
+			alternatives: []alternative{newRoundingAlternative("the function itself, as by a processor", roundEven, true)}})
 	}
-	exact := []alternative{roundExact("exact, rounded once, as by a processor", roundEven, true)}
-	factor, code := toWide(scale), toWide(codeScale)
+	exact := []alternative{newRoundingAlternative("exact, rounded once, as by a processor", roundEven, true)}
+	factor, code := toFloat64(scale), toFloat64(codeScale)
 	// Below, no alternative is known to be right. The answers only say which of them a device agrees with.
 	return append(rules,
 		rule{name: "reduce-sum", statement: "the sum of a row on the planar engine", questions: []string{"reduce_sum", "reduce_sum_4096"}, open: true,
 			alternatives: append([]alternative{
-				{name: "the multiply-accumulate's sum", all: func(q *question) []half { return sumRows(q, sumOfOnes(plain)) }},
+				{name: "the multiply-accumulate's sum", all: func(q *question) []half { return sumRows(q, newAccumulatorSum(plain)) }},
 				{name: "in order, each sum in fp16, ties away", all: func(q *question) []half { return sumRows(q, sumInOrder) }},
 				{name: "halves added to halves, each sum in fp16, ties away", all: func(q *question) []half { return sumRows(q, sumHalves) }},
 				{name: "neighbors added in pairs, each sum in fp16, ties away", all: func(q *question) []half { return sumRows(q, sumPairs) }},
@@ -154,53 +154,53 @@ func rulesOf(c *hw.Chip) []rule {
 		rule{name: "scaled-sum", statement: "a sum times a constant, in a task or in two", questions: []string{"scaled"}, open: true,
 			alternatives: []alternative{
 				{name: "the exact sum times the constant, rounded once", dot: func(bias float32, x, w []half) half {
-					return roundAway(plain.sum(bias, x, w) / units * factor)
+					return roundAway(plain.sumInUnits(bias, x, w) / units * factor)
 				}},
 				{name: "the sum in fp16, and its product", dot: func(bias float32, x, w []half) half {
-					return multiplyTwice(toWide(plain.dot(bias, x, w)), factor)
+					return multiplyRoundedTwice(toFloat64(plain.dot(bias, x, w)), factor)
 				}},
 				{name: "weights times the constant, in fp16", dot: func(bias float32, x, w []half) half {
-					return plain.dot(bias, x, multiplyAll(w, factor))
+					return plain.dot(bias, x, scaleHalves(w, factor))
 				}},
 				{name: "an exact sum, rounded to even: a processor or GPU", processor: true, dot: func(bias float32, x, w []half) half {
-					return toHalf(factor * toWide(exactly(bias, x, w)))
+					return toHalf(factor * toFloat64(sumExactly(bias, x, w)))
 				}},
 			}},
 		rule{name: "quantized", statement: "a linear layer with 8-bit weights and one scale", questions: []string{"quantized"}, open: true,
 			alternatives: []alternative{
 				{name: "weights times the scale, in fp16", dot: func(bias float32, x, w []half) half {
-					return plain.dot(bias, x, multiplyAll(w, code))
+					return plain.dot(bias, x, scaleHalves(w, code))
 				}},
 				{name: "the sum of codes times the scale, rounded once", dot: func(bias float32, x, w []half) half {
-					return roundAway(plain.sum(bias, x, w) / units * code)
+					return roundAway(plain.sumInUnits(bias, x, w) / units * code)
 				}},
 				{name: "weights times the scale, not rounded", dot: func(bias float32, x, w []half) half {
 					sum := 0.0
 					for i := range x {
-						sum += math.Round(toWide(x[i]) * toWide(w[i]) * code * units)
+						sum += math.Round(toFloat64(x[i]) * toFloat64(w[i]) * code * units)
 					}
 					return roundAway(sum / units)
 				}},
 				{name: "four products each before they are rounded", dot: func(bias float32, x, w []half) half {
-					sum, scaled := 0.0, multiplyAll(w, code)
+					sum, scaled := 0.0, scaleHalves(w, code)
 					for i := 0; i < len(x); i += 4 {
 						four := 0.0
 						for k := i; k < min(i+4, len(x)); k++ {
-							four += toWide(x[k]) * toWide(scaled[k])
+							four += toFloat64(x[k]) * toFloat64(scaled[k])
 						}
 						sum += math.Round(four * units)
 					}
 					return roundAway(sum / units)
 				}},
 				{name: "an exact sum, rounded to even: a processor or GPU", processor: true, dot: func(bias float32, x, w []half) half {
-					return exactly(bias, x, multiplyAll(w, code))
+					return sumExactly(bias, x, scaleHalves(w, code))
 				}},
 			}},
 	)
 }
 
-// roundExact returns the alternative that rounds exact results.
-func roundExact(name string, round func(float64) half, processor bool) alternative {
+// newRoundingAlternative returns the alternative that rounds exact results.
+func newRoundingAlternative(name string, round func(float64) half, processor bool) alternative {
 	return alternative{name: name, processor: processor, all: func(q *question) []half {
 		out := make([]half, len(q.exact))
 		for i, v := range q.exact {
@@ -210,8 +210,8 @@ func roundExact(name string, round func(float64) half, processor bool) alternati
 	}}
 }
 
-// multiplyTwice returns a product of the planar engine: 11 significant bits, then fp16, ties away.
-func multiplyTwice(x, y float64) half {
+// multiplyRoundedTwice returns a product of the planar engine: 11 significant bits, then fp16, ties away.
+func multiplyRoundedTwice(x, y float64) half {
 	p := x * y
 	if p == 0 {
 		return 0
@@ -220,17 +220,17 @@ func multiplyTwice(x, y float64) half {
 	return roundAway(math.Round(p/step) * step)
 }
 
-func multiplyAll(list []half, by float64) []half {
+func scaleHalves(list []half, by float64) []half {
 	out := make([]half, len(list))
 	for i, v := range list {
-		out[i] = roundEven(toWide(v) * by)
+		out[i] = roundEven(toFloat64(v) * by)
 	}
 	return out
 }
 
 // sumRows returns the sum of each row of a reduction.
 func sumRows(q *question, sum func(row []half) half) []half {
-	out := make([]half, q.elements())
+	out := make([]half, q.countElements())
 	columns := len(q.of[0]) / len(out)
 	for i := range out {
 		out[i] = sum(q.of[0][i*columns:][:columns])
@@ -238,7 +238,7 @@ func sumRows(q *question, sum func(row []half) half) []half {
 	return out
 }
 
-func sumOfOnes(a *arithmetic) func([]half) half {
+func newAccumulatorSum(a *arithmetic) func([]half) half {
 	return func(row []half) half {
 		ones := make([]half, len(row))
 		for i := range ones {
@@ -250,7 +250,7 @@ func sumOfOnes(a *arithmetic) func([]half) half {
 
 func sumInOrder(row []half) (sum half) {
 	for _, v := range row {
-		sum = roundAway(toWide(sum) + toWide(v))
+		sum = roundAway(toFloat64(sum) + toFloat64(v))
 	}
 	return sum
 }
@@ -261,7 +261,7 @@ func sumHalves(row []half) half {
 	row = append([]half(nil), row...)
 	for n := len(row) / 2; n > 0; n /= 2 {
 		for i := range n {
-			row[i] = roundAway(toWide(row[i]) + toWide(row[n+i]))
+			row[i] = roundAway(toFloat64(row[i]) + toFloat64(row[n+i]))
 		}
 	}
 	return row[0]
@@ -272,7 +272,7 @@ func sumPairs(row []half) half {
 	row = append([]half(nil), row...)
 	for n := len(row) / 2; n > 0; n /= 2 {
 		for i := range n {
-			row[i] = roundAway(toWide(row[2*i]) + toWide(row[2*i+1]))
+			row[i] = roundAway(toFloat64(row[2*i]) + toFloat64(row[2*i+1]))
 		}
 	}
 	return row[0]
