@@ -7,14 +7,14 @@ import (
 	"anesim"
 )
 
-func (x *explainer) layerCommand(words []string) string {
+func (x *explainer) formatLayerCommand(words []string) string {
 	list := append([]string{"anesim", "layer"}, words...)
-	return quoteCommand(append(append(list, "--timing-only"), x.layerFlags()...))
+	return quoteCommand(append(append(list, "--timing-only"), x.formatLayerFlags()...))
 }
 
-// chipFlag returns the value of the flag --chip that selects the chip of this run. It is the value
+// formatChipFlag returns the value of the flag --chip that selects the chip of this run. It is the value
 // that the user gave or, without one, the chip's name.
-func (x *explainer) chipFlag() string {
+func (x *explainer) formatChipFlag() string {
 	for i := 0; i+1 < len(x.how.Flags); i += 2 {
 		if x.how.Flags[i] == "--chip" {
 			return x.how.Flags[i+1]
@@ -23,15 +23,15 @@ func (x *explainer) chipFlag() string {
 	return x.base.Options.Chip.Name
 }
 
-// modelCommand returns a command line that runs the model with the user's flags and the given
+// formatModelCommand returns a command line that runs the model with the user's flags and the given
 // flags. A given flag replaces the user's flag of the same name.
-func (x *explainer) modelCommand(flags ...string) string {
+func (x *explainer) formatModelCommand(flags ...string) string {
 	var list []string
 	switch x.model.Kind() {
 	case anesim.KindLayer:
 		list = append(append([]string{"anesim", "layer"}, strings.Fields(x.model.Name())...), "--timing-only")
 	case anesim.KindNetwork:
-		list = append([]string{"anesim", "model", x.how.File}, x.residencyFlag()...)
+		list = append([]string{"anesim", "model", x.how.File}, x.formatResidencyFlag()...)
 	default:
 		list = []string{"anesim", "run", x.how.File, "--timing-only"}
 	}
@@ -45,9 +45,9 @@ func (x *explainer) modelCommand(flags ...string) string {
 	return quoteCommand(append(list, flags...))
 }
 
-// layerFlags returns the user's flags that the command "anesim layer" also accepts, with their
+// formatLayerFlags returns the user's flags that the command "anesim layer" also accepts, with their
 // values. These are --chip and --gate-tiles.
-func (x *explainer) layerFlags() (list []string) {
+func (x *explainer) formatLayerFlags() (list []string) {
 	for i := 0; i+1 < len(x.how.Flags); i += 2 {
 		if f := x.how.Flags[i]; f == "--chip" || f == "--gate-tiles" {
 			list = append(list, f, x.how.Flags[i+1])
@@ -56,7 +56,7 @@ func (x *explainer) layerFlags() (list []string) {
 	return list
 }
 
-func (x *explainer) fileCommand(command string, flags ...string) string {
+func (x *explainer) formatFileCommand(command string, flags ...string) string {
 	return x.how.Command(command, flags...)
 }
 

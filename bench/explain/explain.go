@@ -254,11 +254,11 @@ func (x *explainer) timeModel(ctx context.Context, m *anesim.Model, o anesim.Opt
 	return res, nil
 }
 
-// changeNetwork returns the network that change makes of the model. It returns errWork without
+// buildChangedNetwork returns the network that change makes of the model. It returns errWork without
 // calling change if a run of the result would exceed the limit on timed descriptors, and also if the
 // result has more layers than that. A change counts even if it is not run, because making it lasts
 // about as long.
-func (x *explainer) changeNetwork(change func() (*anesim.Model, error)) (*anesim.Model, error) {
+func (x *explainer) buildChangedNetwork(change func() (*anesim.Model, error)) (*anesim.Model, error) {
 	need := len(x.base.Report.Descriptors)
 	if need > x.left {
 		return nil, errWork
@@ -389,7 +389,7 @@ func (x *explainer) tryRewrites(ctx context.Context, l *layer.Layer, names []str
 		if errors.Is(err, errWork) {
 			x.doc.Tried.All++ // count all changes of the layer as one
 		}
-		return x.countFailure(ctx, err)
+		return x.recordFailure(ctx, err)
 	}
 	if err := x.tryPruning(ctx, l, from, names, before); err != nil {
 		return err
@@ -408,7 +408,7 @@ func (x *explainer) tryRewrites(ctx context.Context, l *layer.Layer, names []str
 		}
 		after, err := x.measureLayer(ctx, to)
 		if err != nil {
-			if err := x.countFailure(ctx, err); err != nil {
+			if err := x.recordFailure(ctx, err); err != nil {
 				return err
 			}
 			continue
@@ -416,7 +416,7 @@ func (x *explainer) tryRewrites(ctx context.Context, l *layer.Layer, names []str
 		x.addChange(Change{
 			Part: part, Alike: alike, Kind: "rewrite", Change: list[i].change, Needs: list[i].needs,
 			Results: "the same, up to the rounding of sums in another order", Before: *before, After: *after, Alone: part != "",
-			CommandBefore: x.layerCommand(from), Command: x.layerCommand(to),
+			CommandBefore: x.formatLayerCommand(from), Command: x.formatLayerCommand(to),
 		}, alike)
 	}
 	return nil
@@ -432,47 +432,47 @@ func (x *explainer) tryReshape(ctx context.Context, names []string, r *rewrite) 
 		list = append(list, to)
 		flags = append(flags, "--reshape", to.String())
 	}
-	m, err := x.changeNetwork(func() (*anesim.Model, error) { return ReshapeLayers(x.model, list) })
+	m, err := x.buildChangedNetwork(func() (*anesim.Model, error) { return ReshapeLayers(x.model, list) })
 	if err != nil {
-		return x.countFailure(ctx, err)
+		return x.recordFailure(ctx, err)
 	}
 	res, err := x.timeModel(ctx, m, x.options)
 	if err != nil {
-		return x.countFailure(ctx, err)
+		return x.recordFailure(ctx, err)
 	}
 	x.addNetworkChange(res, Change{
 		Part: names[0], Alike: len(names), Kind: "rewrite", Change: r.change, Needs: r.needs, Results: "the same",
-		Command: x.fileCommand("model", append(x.residencyFlag(), flags...)...),
+		Command: x.formatFileCommand("model", append(x.formatResidencyFlag(), flags...)...),
 	})
 	return nil
 }
 
-// residencyFlag returns the flag --in-memory if the network was opened with that option, which
+// formatResidencyFlag returns the flag --in-memory if the network was opened with that option, which
 // keeps all tensors between layers in memory. It returns nil otherwise.
-func (x *explainer) residencyFlag() []string {
+func (x *explainer) formatResidencyFlag() []string {
 	if x.model.Network().InMemory {
 		return []string{"--in-memory"}
 	}
 	return nil
 }
 
-// countFailure counts a change whose run failed with err. It returns an error only if ctx is done,
+// recordFailure counts a change whose run failed with err. It returns an error only if ctx is done,
 // so that the search ends.
-func (x *explainer) countFailure(ctx context.Context, err error) error {
+func (x *explainer) recordFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if errors.Is(err, errWork) {
 		x.doc.Tried.All--
-		x.countUntried()
+		x.recordUntried()
 		return nil
 	}
 	x.doc.Tried.Failed++
 	return nil
 }
 
-// countUntried counts a change that is not tried because of the limit on timed descriptors.
-func (x *explainer) countUntried() {
+// recordUntried counts a change that is not tried because of the limit on timed descriptors.
+func (x *explainer) recordUntried() {
 	x.doc.Tried.Left++
 	x.doc.Tried.Work = cmp.Or(x.how.Work, defaultWork) - x.left
 }
@@ -480,7 +480,7 @@ func (x *explainer) countUntried() {
 // addChange counts change c, which applies to the given number of identical layers. It adds the
 // change to the explanation if that saves at least the fraction [LeastGain] of the model's time.
 func (x *explainer) addChange(c Change, times int) {
-	c = x.computeGain(c, times)
+	c = x.withGain(c, times)
 	if c.SavedNs < LeastGain*float64(x.doc.Now.TimeNs) {
 		x.doc.Tried.NotFaster++
 		return
@@ -489,10 +489,10 @@ func (x *explainer) addChange(c Change, times int) {
 	x.doc.Trials = append(x.doc.Trials, c)
 }
 
-// computeGain returns c with its relative gain and with the time and energy that it saves in times
+// withGain returns c with its relative gain and with the time and energy that it saves in times
 // identical layers. If the change was run on a layer alone, the result also has the time of the
 // layer within the network.
-func (x *explainer) computeGain(c Change, times int) Change {
+func (x *explainer) withGain(c Change, times int) Change {
 	saved := float64(c.Before.TimeNs - c.After.TimeNs)
 	c.Gain, c.SavedNs = saved/float64(c.Before.TimeNs), saved*float64(times)
 	c.SavedNJ = (c.Before.EnergyNJ - c.After.EnergyNJ) * clock.Nanojoules(times)
@@ -551,12 +551,12 @@ func (x *explainer) tryResidency(ctx context.Context) error {
 	x.doc.Tried.All++
 	after, err := x.measureModel(ctx, anesim.FromNetwork(&n), x.options)
 	if err != nil {
-		return x.countFailure(ctx, err)
+		return x.recordFailure(ctx, err)
 	}
 	c := Change{
 		Alike: 1, Kind: "residency", Change: "keep tensors between layers in the L2 where they fit", Needs: "nothing: leave out --in-memory",
 		Results: "the same", Before: x.doc.Now, After: *after,
-		CommandBefore: x.fileCommand("model", "--in-memory"), Command: x.fileCommand("model"),
+		CommandBefore: x.formatFileCommand("model", "--in-memory"), Command: x.formatFileCommand("model"),
 	}
 	if n.InMemory {
 		c.Change, c.Needs = "send every tensor between layers to memory and back", "--in-memory"

@@ -47,7 +47,7 @@ func (x *explainer) tryGating(ctx context.Context) error {
 		x.doc.Tried.All++
 		after, err := x.measureModel(ctx, x.model, o)
 		if err != nil {
-			if err := x.countFailure(ctx, err); err != nil {
+			if err := x.recordFailure(ctx, err); err != nil {
 				return err
 			}
 			continue
@@ -61,14 +61,14 @@ func (x *explainer) tryGating(ctx context.Context) error {
 			best = &Change{
 				Alike: 1, Kind: "gating", Change: fmt.Sprintf("gate tiles %s of the array's %d", list, tiles.Tiles), Needs: "the driver to gate them: --gate-tiles " + list,
 				Results: "the same, assuming that the open tiles take over the work of the gated ones", Before: *before, After: *after,
-				CommandBefore: x.modelCommand(), Command: x.modelCommand("--gate-tiles", list),
+				CommandBefore: x.formatModelCommand(), Command: x.formatModelCommand("--gate-tiles", list),
 			}
 		}
 	}
 	if best != nil {
 		ran--
 		x.doc.Tried.Faster++
-		x.doc.Trials = append(x.doc.Trials, x.computeGain(*best, 1))
+		x.doc.Trials = append(x.doc.Trials, x.withGain(*best, 1))
 	}
 	x.doc.Tried.NotFaster += ran
 	return nil

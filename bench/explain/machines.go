@@ -36,10 +36,10 @@ func (x *explainer) tryChipVariants(ctx context.Context) error {
 	for _, m := range machines {
 		o := x.options
 		o.Chip = x.base.Options.Chip
-		words := []string{x.chipFlag()}
+		words := []string{x.formatChipFlag()}
 		failed := false
 		for _, name := range m.constants {
-			v := m.factor * chipConstant(&o.Chip, name)
+			v := m.factor * lookUpChipConstant(&o.Chip, name)
 			failed = failed || chip.Set(&o.Chip, name, v) != nil // beyond the constant's bounds
 			words = append(words, name+"="+strconv.FormatFloat(v, 'g', -1, 64))
 		}
@@ -52,22 +52,22 @@ func (x *explainer) tryChipVariants(ctx context.Context) error {
 				return ctx.Err()
 			}
 			if errors.Is(err, errWork) {
-				x.countUntried()
+				x.recordUntried()
 			}
 			continue
 		}
 		c := Change{
 			Alike: 1, Kind: "chip", Change: m.what, Needs: "another machine", Results: "the same", Before: x.doc.Now, After: *after,
-			CommandBefore: x.modelCommand(), Command: x.modelCommand("--chip", strings.Join(words, ",")),
+			CommandBefore: x.formatModelCommand(), Command: x.formatModelCommand("--chip", strings.Join(words, ",")),
 		}
-		x.doc.Machines = append(x.doc.Machines, x.computeGain(c, 1))
+		x.doc.Machines = append(x.doc.Machines, x.withGain(c, 1))
 	}
 	slices.SortStableFunc(x.doc.Machines, func(a, b Change) int { return cmp.Compare(b.SavedNs, a.SavedNs) })
 	return nil
 }
 
-// chipConstant returns the value of the named constant of chip c, or 0 if c has no such constant.
-func chipConstant(c *hw.Chip, name string) float64 {
+// lookUpChipConstant returns the value of the named constant of chip c, or 0 if c has no such constant.
+func lookUpChipConstant(c *hw.Chip, name string) float64 {
 	for n, k := range c.Constants() {
 		if n == name {
 			return k.Value

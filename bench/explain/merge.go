@@ -56,7 +56,7 @@ type regrouping struct {
 // listRegroupings returns the ways to merge or split the named layers, which are identical. It
 // omits ways that an earlier call returned.
 func (b *neighbors) listRegroupings(names []string) (list []regrouping) {
-	for _, find := range [...]func([]string) regrouping{b.mergeParallelLayers, b.mergeConsecutiveLayers, b.splitLargeConvs} {
+	for _, find := range [...]func([]string) regrouping{b.proposeParallelMerges, b.proposeConsecutiveMerges, b.proposeConvSplits} {
 		if r := find(names); len(r.list) > 0 && !b.tried[r.flag+r.list[0].String()] {
 			b.tried[r.flag+r.list[0].String()] = true
 			list = append(list, r)
@@ -65,9 +65,9 @@ func (b *neighbors) listRegroupings(names []string) (list []regrouping) {
 	return list
 }
 
-// mergeParallelLayers returns the change that merges each named layer with the other layers that
+// proposeParallelMerges returns the change that merges each named layer with the other layers that
 // read the same input. The list in the change is empty if no layer has such neighbors.
-func (b *neighbors) mergeParallelLayers(names []string) regrouping {
+func (b *neighbors) proposeParallelMerges(names []string) regrouping {
 	r := regrouping{flag: "--merge", needs: "their weights concatenated, and slices of the result in their place", results: "the same"}
 	done := map[int]bool{}
 	for _, name := range names {
@@ -90,9 +90,9 @@ func (b *neighbors) mergeParallelLayers(names []string) regrouping {
 	return r
 }
 
-// mergeConsecutiveLayers returns the change that merges each named layer with the next layer, if no
+// proposeConsecutiveMerges returns the change that merges each named layer with the next layer, if no
 // other layer reads the tensor between them.
-func (b *neighbors) mergeConsecutiveLayers(names []string) regrouping {
+func (b *neighbors) proposeConsecutiveMerges(names []string) regrouping {
 	r := regrouping{
 		flag: "--merge", needs: "the product of their weights, in the place of both",
 		results: "the same in exact arithmetic: the product of the weights is rounded, but the values between the layers no longer are",
@@ -112,16 +112,16 @@ func (b *neighbors) mergeConsecutiveLayers(names []string) regrouping {
 	return r
 }
 
-// splitLargeConvs returns the change that splits each named convolution whose weights do not fit in
+// proposeConvSplits returns the change that splits each named convolution whose weights do not fit in
 // an engine's kernel memory. The weights of each part of the split fit.
-func (b *neighbors) splitLargeConvs(names []string) regrouping {
+func (b *neighbors) proposeConvSplits(names []string) regrouping {
 	r := regrouping{flag: "--split", needs: "a concatenation of the parts after them", results: "the same"}
 	for _, name := range names {
 		l := &b.n.Layers[b.at[name]]
 		if !regroup.CanSplit(l) || strings.Contains(name, ",") || b.n.Layers[b.at[name]].Name != name {
 			continue
 		}
-		n := countParts(&l.Lower, b.lane)
+		n := countSplitParts(&l.Lower, b.lane)
 		if n < 2 || (n-1)*channelGroup >= l.Lower.Cout {
 			return r
 		}
@@ -132,9 +132,9 @@ func (b *neighbors) splitLargeConvs(names []string) regrouping {
 	return r
 }
 
-// countParts returns the number of parts into which layer l must be split so that the weights of a
+// countSplitParts returns the number of parts into which layer l must be split so that the weights of a
 // part take at most lane bytes per engine.
-func countParts(l *layer.Layer, lane int) int {
+func countSplitParts(l *layer.Layer, lane int) int {
 	const fp16Bytes = 2
 	each := (l.Cout + channelGroup - 1) / channelGroup * l.In.C * l.Taps() * fp16Bytes
 	return (each + lane - 1) / lane
@@ -161,7 +161,7 @@ func abbreviateNames(names []string) string {
 func (x *explainer) tryRegrouping(ctx context.Context, b *neighbors, names []string) error {
 	for _, r := range b.listRegroupings(names) {
 		x.doc.Tried.All++
-		m, err := x.changeNetwork(func() (*anesim.Model, error) { return regroupModel(x.model, r.list, false) })
+		m, err := x.buildChangedNetwork(func() (*anesim.Model, error) { return regroupModel(x.model, r.list, false) })
 		if err == nil && m.Network().MACs() > x.model.Network().MACs() {
 			x.doc.Tried.NotFaster++ // the layer between is narrower than its neighbors
 			continue
@@ -171,18 +171,18 @@ func (x *explainer) tryRegrouping(ctx context.Context, b *neighbors, names []str
 			res, err = x.timeModel(ctx, m, x.options)
 		}
 		if err != nil {
-			if err := x.countFailure(ctx, err); err != nil {
+			if err := x.recordFailure(ctx, err); err != nil {
 				return err
 			}
 			continue
 		}
-		flags := x.residencyFlag()
+		flags := x.formatResidencyFlag()
 		for _, g := range r.list {
 			flags = append(flags, r.flag, g.String())
 		}
 		x.addNetworkChange(res, Change{
 			Part: names[0], Alike: len(r.list), Kind: "rewrite", Change: r.change, Needs: r.needs, Results: r.results,
-			Command: x.fileCommand("model", flags...),
+			Command: x.formatFileCommand("model", flags...),
 		})
 	}
 	return nil
@@ -196,6 +196,6 @@ func (x *explainer) addNetworkChange(res *anesim.Result, c Change) {
 		x.doc.Tried.NotFaster++
 		return
 	}
-	c.Before, c.After, c.CommandBefore = x.doc.Now, report.CostOf(res.Report), x.fileCommand("model", x.residencyFlag()...)
+	c.Before, c.After, c.CommandBefore = x.doc.Now, report.CostOf(res.Report), x.formatFileCommand("model", x.formatResidencyFlag()...)
 	x.addChange(c, 1)
 }

@@ -25,7 +25,7 @@ func (x *explainer) tryPruning(ctx context.Context, l *layer.Layer, words, names
 	x.doc.Tried.All++
 	m, err := anesim.Layer(words[0], words[1:]...)
 	if err != nil {
-		return x.countFailure(ctx, err)
+		return x.recordFailure(ctx, err)
 	}
 	weights := make([]float16.Float16, n)
 	for i := range weights {
@@ -39,7 +39,7 @@ func (x *explainer) tryPruning(ctx context.Context, l *layer.Layer, words, names
 	o.Inputs = map[string][]float16.Float16{"weights": weights}
 	after, err := x.measureModel(ctx, m, o)
 	if err != nil {
-		return x.countFailure(ctx, err)
+		return x.recordFailure(ctx, err)
 	}
 	part := ""
 	if len(names) > 0 {
@@ -47,7 +47,7 @@ func (x *explainer) tryPruning(ctx context.Context, l *layer.Layer, words, names
 	}
 	x.addChange(Change{
 		Part: part, Alike: max(1, len(names)), Kind: "sparsity", Change: "prune half of the weights: every other one zero", Needs: "weights trained with these zeros, which the compiler omits in convolutions of stride 2: --in weights=FILE.npy",
-		Results: "other: only training can tell whether they are good enough", Before: *before, After: *after, Alone: part != "", CommandBefore: x.layerCommand(words),
+		Results: "other: only training can tell whether they are good enough", Before: *before, After: *after, Alone: part != "", CommandBefore: x.formatLayerCommand(words),
 	}, max(1, len(names)))
 	return nil
 }

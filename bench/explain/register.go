@@ -25,9 +25,9 @@ type knob struct {
 	values func(now []uint32) []uint32
 }
 
-// newRangeFunction returns a function that returns the field values 0 to n-1. The function ignores
+// newValueRange returns a function that returns the field values 0 to n-1. The function ignores
 // its argument.
-func newRangeFunction(n uint32) func([]uint32) []uint32 {
+func newValueRange(n uint32) func([]uint32) []uint32 {
 	return func([]uint32) (list []uint32) {
 		for v := range n {
 			list = append(list, v)
@@ -50,8 +50,8 @@ func listNearbyValues(now []uint32) (list []uint32) {
 }
 
 var knobs = [...]knob{
-	{"Common.Cfg.ActiveNE", "MAC engines at work, log2", func(g *regs.Groups) uint32 { return g.Common.Cfg.ActiveNE() }, newRangeFunction(5)},
-	{"Common.ConvCfg.OCGSize", "output channels an engine makes in one pass, log2", func(g *regs.Groups) uint32 { return g.Common.ConvCfg.OCGSize() }, newRangeFunction(5)},
+	{"Common.Cfg.ActiveNE", "MAC engines at work, log2", func(g *regs.Groups) uint32 { return g.Common.Cfg.ActiveNE() }, newValueRange(5)},
+	{"Common.ConvCfg.OCGSize", "output channels an engine makes in one pass, log2", func(g *regs.Groups) uint32 { return g.Common.ConvCfg.OCGSize() }, newValueRange(5)},
 	{"Common.TileCfg.TileHeight", "rows of a tile", func(g *regs.Groups) uint32 { return g.Common.TileCfg.TileHeight() }, listNearbyValues},
 	{"L2.Src1RowStride.Value", "row stride of the first source in the L2", func(g *regs.Groups) uint32 { return uint32(g.L2.Src1RowStride.Bytes()) / 16 }, listNearbyValues},
 	{"L2.Src2RowStride.Value", "row stride of the second source in the L2", func(g *regs.Groups) uint32 { return uint32(g.L2.Src2RowStride.Bytes()) / 16 }, listNearbyValues},
@@ -108,18 +108,18 @@ func (x *explainer) tryRegister(ctx context.Context, k *knob, set firmware.Overr
 	o.Overrides = append(slices.Clone(o.Overrides), set)
 	after, err := x.measureModel(ctx, x.model, o)
 	if err != nil {
-		return x.countFailure(ctx, err)
+		return x.recordFailure(ctx, err)
 	}
 	c := Change{
 		Alike: 1, Kind: "register", Change: fmt.Sprintf("%s: --set %s", k.what, text),
 		Needs:   fmt.Sprintf("the program patched: anesim patch %s --set %s -o OUT.hwx", quoteCommand([]string{x.how.File}), text),
 		Results: "not checked: " + why, Before: x.doc.Now, After: *after,
-		CommandBefore: x.fileCommand("run", "--timing-only"), Command: x.fileCommand("run", "--timing-only", "--set", text),
+		CommandBefore: x.formatFileCommand("run", "--timing-only"), Command: x.formatFileCommand("run", "--timing-only", "--set", text),
 	}
 	if after.Cycles < c.Before.Cycles && why == "" {
 		got, what, err := x.computeOutputs(ctx, o)
 		if err != nil {
-			return x.countFailure(ctx, err)
+			return x.recordFailure(ctx, err)
 		}
 		if what != "" || !slices.EqualFunc(want, got, report.Output.Equal) {
 			x.doc.Tried.OtherResults++

@@ -92,7 +92,7 @@ func regroupModel(m *anesim.Model, list []Regroup, weights bool) (*anesim.Model,
 			g.Layers = append(g.Layers, i)
 		}
 		slices.Sort(g.Layers)
-		if why := checkRegroup(m.Network(), g, readers); why != "" {
+		if why := findRegroupObstacle(m.Network(), g, readers); why != "" {
 			return bad("%v: %s", r, why)
 		}
 		groups = append(groups, g)
@@ -119,9 +119,9 @@ func countReaders(n *list.Network) map[string]int {
 	return readers
 }
 
-// checkRegroup returns the reason why the layers of g cannot be merged or split as g says, or "" if
+// findRegroupObstacle returns the reason why the layers of g cannot be merged or split as g says, or "" if
 // they can.
-func checkRegroup(n *list.Network, g regroup.Group, readers map[string]int) string {
+func findRegroupObstacle(n *list.Network, g regroup.Group, readers map[string]int) string {
 	if len(g.Layers) == 0 {
 		return "missing layers; want at least one"
 	}

@@ -20,7 +20,7 @@ type rewrite struct {
 // description of the change.
 func listRewrites(l *layer.Layer) (list []rewrite) {
 	for _, find := range [...]func(*layer.Layer) []rewrite{
-		flattenPixels, swapHeightWidth, moveToOtherAxis, padChannels, convertBatchToGroups, convertMatMulToConv, swapMatMulOperands,
+		flattenPixels, swapHeightWidth, listOtherAxes, padChannels, convertBatchToGroups, convertMatMulToConv, swapMatMulOperands,
 	} {
 		list = append(list, find(l)...)
 	}
@@ -93,9 +93,9 @@ func extentPointer(s *layer.Shape, axis layer.Axes) *int {
 	return &s.W
 }
 
-// moveToOtherAxis returns variants of a softmax, normalization or reduction that work along another
+// listOtherAxes returns variants of a softmax, normalization or reduction that work along another
 // axis. The axes of their tensors are swapped accordingly.
-func moveToOtherAxis(l *layer.Layer) (list []rewrite) {
+func listOtherAxes(l *layer.Layer) (list []rewrite) {
 	switch l.Op {
 	case layer.Softmax, layer.LayerNorm, layer.ReduceSum, layer.ReduceMean, layer.ReduceMax, layer.ReduceMin:
 	default:
