@@ -30,10 +30,10 @@ func (d *Delta) Changed() bool {
 // layers.
 func ByLayer(a, b *Entry) bool { return a.Layered || b.Layered }
 
-// listComparedUnits returns the parts of the entry to compare one by one. These are its layers, in
+// listComparedParts returns the parts of the entry to compare one by one. These are its layers, in
 // the form of descriptors, if layers is true and the entry has layers, and its descriptors
 // otherwise.
-func (e *Entry) listComparedUnits(layers bool) []Descriptor {
+func (e *Entry) listComparedParts(layers bool) []Descriptor {
 	if !layers || len(e.Layers) == 0 {
 		return e.Descriptors
 	}
@@ -51,7 +51,7 @@ func (e *Entry) listComparedUnits(layers bool) []Descriptor {
 func Diff(a, b *Entry) []Delta {
 	var list []Delta
 	layers := ByLayer(a, b)
-	for _, p := range pairDescriptors(a.listComparedUnits(layers), b.listComparedUnits(layers)) {
+	for _, p := range pairDescriptors(a.listComparedParts(layers), b.listComparedParts(layers)) {
 		d := Delta{A: p.want, B: p.got, AAt: p.wantAt, BAt: p.gotAt}
 		if p.want != nil && p.got != nil && p.want.Registers != "" && p.got.Registers != "" {
 			d.Changes = RegisterChanges(p.want.Registers, p.got.Registers)

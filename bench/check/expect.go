@@ -28,10 +28,10 @@ type Expectation struct {
 	part     position // for [Entry.Expect], which alone can tell whether a part exists
 }
 
-// measures returns the names of measures that an expectation can have. They are the names in JSON
+// listMeasureNames returns the names of measures that an expectation can have. They are the names in JSON
 // reports: cycles, time_ns, energy_nj, dispatch_energy_nj, dma_bytes, macs, exe_cycles and each
 // cause of cycles. As in a report, energy_nj of the total includes dispatches.
-func measures() []string {
+func listMeasureNames() []string {
 	var names []string
 	var none Cost
 	for _, m := range none.listMeasures() {
@@ -99,8 +99,8 @@ func (e *Entry) Expect(list []Expectation) ([]Comparison, error) {
 		}
 		m := &measures[at]
 		c.Unit, c.Got = m.unit, m.v
-		if c.Passed = x.allows(m.v); !c.Passed {
-			c.Why = cost.explain(m, x.Value)
+		if c.Passed = x.isMetBy(m.v); !c.Passed {
+			c.Why = cost.explainDifference(m, x.Value)
 		}
 		compared = append(compared, c)
 	}
@@ -137,9 +137,9 @@ func (e *Entry) findPart(name string, layers map[string]*Cost) (*Cost, string, e
 	return nil, "", fmt.Errorf("no layer %q with a cost in %s%s", name, report.Printable(e.Input), spelling.Suggest(name, known))
 }
 
-// allows reports whether the value got is as expected. Without a bound and a tolerance, it must be
+// isMetBy reports whether the value got is as expected. Without a bound and a tolerance, it must be
 // the value when rounded to the digits that were written.
-func (x *Expectation) allows(got float64) bool {
+func (x *Expectation) isMetBy(got float64) bool {
 	// Sums of energies in another order differ in their last bits.
 	const rounding = 1e-9 // relative
 	slack := rounding * math.Abs(x.Value)
@@ -186,9 +186,9 @@ func (c *Comparison) String() string {
 	}
 }
 
-// explain returns the known reasons why the measure m of a part with cost c is not the value
+// explainDifference returns the known reasons why the measure m of a part with cost c is not the value
 // want: the parts that it consists of, largest first, and whether want is in the model's interval.
-func (c *Cost) explain(m *measure, want float64) (why []string) {
+func (c *Cost) explainDifference(m *measure, want float64) (why []string) {
 	if t := float64(c.TimeNs); m.of == "cycles" && t > 0 && m.v > 0 {
 		low, high := float64(c.TimeLowNs)/t-1, float64(c.TimeHighNs)/t-1
 		// First, because it makes all else unnecessary: the expectation may be right and the model not.

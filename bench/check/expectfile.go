@@ -44,7 +44,7 @@ func newExpectation(row map[string]cell, at position) (Expectation, error) {
 			return x, c.at.errorf("missing %s", name)
 		}
 	}
-	if known := measures(); !slices.Contains(known, x.Measure) {
+	if known := listMeasureNames(); !slices.Contains(known, x.Measure) {
 		hint := spelling.Suggest(x.Measure, known)
 		if hint == "" {
 			hint = "; want one of " + strings.Join(known, ", ")

@@ -30,9 +30,9 @@ func (p *Place) Measure(name string) *Difference {
 	return nil
 }
 
-// computeAddedTime returns by how many nanoseconds the place became slower than in the baseline.
+// addedTime returns by how many nanoseconds the place became slower than in the baseline.
 // The result is negative if it became faster.
-func (p *Place) computeAddedTime() float64 {
+func (p *Place) addedTime() float64 {
 	if d := p.Measure(MeasuredTime); d != nil {
 		return d.Got - d.Want
 	}
@@ -110,7 +110,7 @@ func (v *Verdict) Places() []Place {
 		return 2
 	}
 	slices.SortStableFunc(list, func(a, b Place) int {
-		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(b.computeAddedTime(), a.computeAddedTime()))
+		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(b.addedTime(), a.addedTime()))
 	})
 	return list
 }
@@ -190,7 +190,7 @@ func (v *Verdict) Summary() string {
 	}
 	text := strings.Join(worse, ", ")
 	for i := range places[1:] {
-		if p := &places[1+i]; p.computeAddedTime() > 0 {
+		if p := &places[1+i]; p.addedTime() > 0 {
 			return text + "; most of it in " + p.Where + ": " + MeasuredTime + " " + p.Measure(MeasuredTime).Change()
 		}
 	}

@@ -92,7 +92,7 @@ func RegisterChanges(want, got string) []string {
 			list.addChange(&r, "", x, y)
 		}
 	}
-	return list.format()
+	return list.describeChanges()
 }
 
 // A fieldChanges is a list of changed fields. Equal changes of neighbors in an array of registers
@@ -123,7 +123,7 @@ func (c *fieldChanges) addChange(r *regs.Register, field string, from, to uint32
 	*c = append(*c, fieldChange{name, field, index, index, from, to, true})
 }
 
-func (c fieldChanges) format() []string {
+func (c fieldChanges) describeChanges() []string {
 	var list []string
 	for _, x := range c {
 		name := x.array

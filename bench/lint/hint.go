@@ -46,14 +46,14 @@ func (p part) overlaps(o part) bool {
 	return p.named && o.named && p.bar == o.bar && p.lo < o.hi && o.lo < p.hi
 }
 
-// bufferPart returns the part of the buffer bar that operand o covers. If named is false, the
-// operand names no buffer, and bufferPart returns the zero part.
-func bufferPart(o *regs.Operand, named bool, bar uint32) part {
-	l := memoryLayout(o, uint64(o.Base))
+// newBufferPart returns the part of the buffer bar that operand o covers. If named is false, the
+// operand names no buffer, and newBufferPart returns the zero part.
+func newBufferPart(o *regs.Operand, named bool, bar uint32) part {
+	l := newMemoryLayout(o, uint64(o.Base))
 	if !named || l.isEmpty() {
 		return part{}
 	}
-	r := l.coveredRegion()
+	r := l.toRegion()
 	return part{true, bar, r.base, r.endAddress()}
 }
 
@@ -140,7 +140,7 @@ func (s *state) checkSourceWaits(t *regs.Task) {
 // descriptor. It compares the addresses of the two.
 func (s *state) checkPreviousResultBit(t *regs.Task) {
 	o, b := t.Operands, t.Header.Bases
-	first, second := bufferPart(&o.Source1, b.RBE0(), b.RBase0()), bufferPart(&o.Source2, b.RBE1(), b.RBase1())
+	first, second := newBufferPart(&o.Source1, b.RBE0(), b.RBase0()), newBufferPart(&o.Source2, b.RBE1(), b.RBase1())
 	is := first.overlaps(s.wrote) || second.overlaps(s.wrote)
 	if says := t.Groups.TileDMASrc.Src1DMAConfig.FromPrevious(); says != is {
 		what := "bit 18 is clear, but the previous descriptor writes or describes a source"
@@ -158,11 +158,11 @@ func (s *state) checkScratchReadDistance(t *regs.Task) {
 	if !t.Groups.DestinationOn() || !containsAddress(s.scratch, int64(t.Bases.Destination)) {
 		return
 	}
-	l := memoryLayout(&o.Result, t.Bases.Destination)
+	l := newMemoryLayout(&o.Result, t.Bases.Destination)
 	if l.isEmpty() {
 		return
 	}
-	r := l.coveredRegion()
+	r := l.toRegion()
 	last := int32(-1)
 	s.readers.visitSpans(r.base, r.endAddress(), func(x span) { last = max(last, x.by) })
 	w := t.Groups.TileDMADst.DstDMAConfig
@@ -182,19 +182,19 @@ func (s *state) checkScratchReadDistance(t *regs.Task) {
 	s.readers.setOrigin(r.base, r.endAddress(), -1)
 }
 
-// storeTaskProperties stores the properties of a descriptor that are needed to check the next one.
-func (s *state) storeTaskProperties(t *regs.Task) {
+// rememberTask stores the properties of a descriptor that are needed to check the next one.
+func (s *state) rememberTask(t *regs.Task) {
 	o, b, td := t.Operands, t.Header.Bases, int32(t.Index)
 	s.hints.planar = t.Groups.Planar()
-	s.wrote = bufferPart(&o.Result, b.WBE(), b.WBase())
+	s.wrote = newBufferPart(&o.Result, b.WBE(), b.WBase())
 	s.ring = o.Result.L2 == regs.Circular
 	if c := t.Header.Control; c.TSR() && c.TSE() && !c.DPC() && !c.DisallowAbort() {
 		s.closed = td
 	}
 	for i, x := range [...]*regs.Operand{&o.Source1, &o.Source2} {
 		if addr := [...]uint64{t.Bases.Source1, t.Bases.Source2}[i]; x.DRAM && containsAddress(s.scratch, int64(addr)) {
-			if l := memoryLayout(x, addr); !l.isEmpty() {
-				r := l.coveredRegion()
+			if l := newMemoryLayout(x, addr); !l.isEmpty() {
+				r := l.toRegion()
 				s.readers.setOrigin(r.base, r.endAddress(), 2*td)
 			}
 		}

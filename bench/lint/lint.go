@@ -95,7 +95,7 @@ func Program(p *loader.Program) (*Report, error) {
 		return nil, err
 	}
 	s := newState(p, l)
-	relocated := relocatedWords(p)
+	relocated := countRelocations(p)
 	next, stop := iter.Pull2(p.Descriptors())
 	defer stop()
 	for t, err := range l.Stream.Tasks(new(regs.File)) {

@@ -187,16 +187,16 @@ func (s *state) checkTask(t *regs.Task) {
 	for _, x := range sources {
 		switch {
 		case x.DRAM:
-			l := memoryLayout(x, bases[x.Role])
+			l := newMemoryLayout(x, bases[x.Role])
 			once := l
 			once.dropRepeatedAxes(&l)
 			s.checkAliasing(td, &once)
 			s.readSource(td, x.Role, &l, &s.memory)
 		case x.Used && x.L2 == regs.Resident:
-			l := l2Layout(x)
+			l := newL2Layout(x)
 			s.readSource(td, x.Role, &l, &s.l2)
 		case x.Used && x.L2 == regs.Circular:
-			l := ringLayout(t, x)
+			l := newRingLayout(t, x)
 			s.readSource(td, x.Role, &l, &s.l2)
 		}
 	}
@@ -206,8 +206,8 @@ func (s *state) checkTask(t *regs.Task) {
 		if !x.DRAM {
 			continue
 		}
-		if l := l2Layout(x); x.L2 == regs.Resident {
-			once, from := l, memoryLayout(x, 0)
+		if l := newL2Layout(x); x.L2 == regs.Resident {
+			once, from := l, newMemoryLayout(x, 0)
 			from.axes[0], from.axes[1] = from.axes[1], from.axes[0] // rows and planes, as in the L2
 			once.dropRepeatedAxes(&from)
 			s.checkAliasing(td, &once)
@@ -223,26 +223,26 @@ func (s *state) checkTask(t *regs.Task) {
 	planar := t.Groups.Planar()
 	switch x.L2 {
 	case regs.Resident:
-		l := l2Layout(x)
+		l := newL2Layout(x)
 		if !x.DRAM { // otherwise nobody needs to read it there, and groups have no stride (from the bytes of sums over channels)
 			s.checkAliasing(td, &l)
 		}
 		s.recordWrite(&l, value{td: td, role: x.Role, l2: true, planar: planar, read: x.DRAM})
 	case regs.Circular:
-		l := ringLayout(t, x)
+		l := newRingLayout(t, x)
 		s.recordWrite(&l, value{td: td, kind: ring, role: x.Role, l2: true, planar: planar})
 	}
 	if x.DRAM {
-		l := memoryLayout(x, bases[x.Role])
+		l := newMemoryLayout(x, bases[x.Role])
 		s.checkAliasing(td, &l)
 		s.recordWrite(&l, value{td: td, role: x.Role, planar: planar, output: containsAddress(s.outputs, l.base)})
 	}
-	s.storeTaskProperties(t)
+	s.rememberTask(t)
 }
 
-// ringLayout returns the layout of a ring buffer in L2 for operand x: the rows of one slice, each
+// newRingLayout returns the layout of a ring buffer in L2 for operand x: the rows of one slice, each
 // as long as a row in L2.
-func ringLayout(t *regs.Task, x *regs.Operand) layout {
+func newRingLayout(t *regs.Task, x *regs.Operand) layout {
 	rows := min(x.Height, max(1, int(t.Groups.Common.TileCfg.TileHeight())))
 	return layout{base: int64(x.Tile.Base), inner: int64(x.Tile.Row), unit: l2Unit,
 		axes: [4]axis{{n: int64(rows), stride: int64(x.Tile.Row)}, {n: 1}, {n: 1}, {n: 1}}}
@@ -285,7 +285,7 @@ func (s *state) readSource(td int32, role regs.Role, l *layout, g *ground) {
 	if l.isEmpty() {
 		return
 	}
-	r := l.coveredRegion()
+	r := l.toRegion()
 	if s.isBudgetSpent() || !s.spendBudget(&r) {
 		s.markValuesRead(r.base, r.endAddress(), g)
 		return
@@ -424,7 +424,7 @@ func (s *state) recordWrite(l *layout, v value) {
 	if l.isEmpty() {
 		return
 	}
-	v.at, v.lostTo = l.coveredRegion(), -1
+	v.at, v.lostTo = l.toRegion(), -1
 	for i, a := range l.axes {
 		if a.n > 1 {
 			v.parts[i] = a.stride

@@ -46,8 +46,8 @@ var (
 	l2Bases     = [...]string{"L2.Src1Base", "L2.Src2Base", "L2.ResultBase"}
 )
 
-// memoryLayout returns the layout of an operand in device memory at the address addr.
-func memoryLayout(o *regs.Operand, addr uint64) layout {
+// newMemoryLayout returns the layout of an operand in device memory at the address addr.
+func newMemoryLayout(o *regs.Operand, addr uint64) layout {
 	planes, row := o.Channels, o.Width
 	switch {
 	case o.Transposed:
@@ -62,8 +62,8 @@ func memoryLayout(o *regs.Operand, addr uint64) layout {
 	}, memoryUnit}
 }
 
-// l2Layout returns the layout of an operand's buffer in L2.
-func l2Layout(o *regs.Operand) layout {
+// newL2Layout returns the layout of an operand's buffer in L2.
+func newL2Layout(o *regs.Operand) layout {
 	channels, row := o.Channels, o.Width
 	t := &o.Tile
 	if t.Transposed {
@@ -104,9 +104,9 @@ type region struct {
 	} // longest stride first, zero after the last
 }
 
-// coveredRegion returns the region of bytes that a layout covers, which consists of whole units.
+// toRegion returns the region of bytes that a layout covers, which consists of whole units.
 // The layout must not be empty.
-func (l *layout) coveredRegion() region {
+func (l *layout) toRegion() region {
 	r := region{base: l.base, run: (l.inner + l.unit - 1) / l.unit * l.unit}
 	if l.base%l.unit != 0 { // a buffer at an odd address: rows may end within a unit
 		r.run = l.inner

@@ -79,7 +79,7 @@ func TestRegionsAgainstBytes(t *testing.T) {
 			want[u] = true
 			low, end = min(low, u), max(end, u+unit)
 		}
-		g := l.coveredRegion()
+		g := l.toRegion()
 		if g.base != low || g.endAddress() != end {
 			t.Fatalf("%+v: from %d to %d, want %d to %d", l, g.base, g.endAddress(), low, end)
 		}

@@ -54,9 +54,9 @@ func (s *state) checkOtherRelocations(relocated map[uint32]int) {
 	}
 }
 
-// relocatedWords returns how many relocations each word of a container has, by its offset. It returns
+// countRelocations returns how many relocations each word of a container has, by its offset. It returns
 // nil for a program of another form, which has none.
-func relocatedWords(p *loader.Program) map[uint32]int {
+func countRelocations(p *loader.Program) map[uint32]int {
 	if p.Container == nil {
 		return nil
 	}
