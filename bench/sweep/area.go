@@ -60,7 +60,7 @@ func parseTerm(text string) (p term, rest string, err error) {
 	p.factor = 1
 	for {
 		text = strings.TrimSpace(text)
-		n := scanFactor(text)
+		n := factorLength(text)
 		word := text[:n]
 		text = strings.TrimSpace(text[n:])
 		switch {
@@ -97,9 +97,9 @@ func isNumber(text string) bool {
 	return text != "" && (text[0] >= '0' && text[0] <= '9' || text[0] == '.')
 }
 
-// scanFactor returns the length of the number or name at the start of text, or 0 if there is
+// factorLength returns the length of the number or name at the start of text, or 0 if there is
 // neither. A sign after the e of a number belongs to its exponent.
-func scanFactor(text string) int {
+func factorLength(text string) int {
 	number := isNumber(text)
 	for i := range len(text) {
 		switch c := text[i]; {

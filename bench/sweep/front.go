@@ -45,18 +45,18 @@ func NewFront(list string, header []string, programs int) (*Front, error) {
 // without figures.
 func (f *Front) Add(row []string) {
 	row, ok := f.design.addRow(row)
-	if !ok || problemInRow(row) != "" {
+	if !ok || rowProblem(row) != "" {
 		return
 	}
 	p := frontDesign{row: row}
 	for i := range f.goals {
-		v, err := f.goals[i].valueInRow(row)
+		v, err := f.goals[i].computeFromRow(row)
 		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 			return
 		}
 		p.goals = append(p.goals, v)
 	}
-	f.cloud.addDesign(p.goals)
+	f.cloud.countDesign(p.goals)
 	if slices.ContainsFunc(f.designs, func(q frontDesign) bool { return q.dominates(&p) }) {
 		return
 	}
@@ -150,9 +150,9 @@ type cloud struct {
 	seen   int
 }
 
-// addDesign counts a design of the sweep. If the design belongs to the sample for the plot, it also
+// countDesign counts a design of the sweep. If the design belongs to the sample for the plot, it also
 // keeps the values of its goals.
-func (c *cloud) addDesign(goals []float64) {
+func (c *cloud) countDesign(goals []float64) {
 	c.step = max(c.step, 1)
 	if c.seen++; (c.seen-1)%c.step != 0 {
 		return

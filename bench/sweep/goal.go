@@ -16,9 +16,9 @@ type goal struct {
 	over   int // column to divide by, -1 for none
 }
 
-// valueInRow returns the value of the goal for a row of results. It returns an error if a column
+// computeFromRow returns the value of the goal for a row of results. It returns an error if a column
 // that the goal needs is not a number, or if the divisor is 0.
-func (g *goal) valueInRow(row []string) (float64, error) {
+func (g *goal) computeFromRow(row []string) (float64, error) {
 	v, err := strconv.ParseFloat(row[g.column], 64)
 	if err != nil || g.over < 0 {
 		return v, err

@@ -76,7 +76,7 @@ func NamesBuild(names []string) (bool, error) {
 			return false, err
 		}
 		if f.point >= 0 {
-			o := parseOrigin(originInRow(f.row))
+			o := parseOrigin(rowOrigin(f.row))
 			modified := strings.HasSuffix(o["version"], "+dirty") || strings.HasSuffix(o["revision"], "+")
 			return !modified && (o["version"] != develVersion || o["revision"] != ""), nil
 		}
@@ -130,12 +130,12 @@ func mergeRows(files []*shardFile, visit func(*shardFile) error) (total int, err
 			return total, fmt.Errorf("missing point %d; a shard is missing or incomplete", total)
 		}
 		if total == 0 {
-			first, origin = f, originInRow(f.row)
-			if points, err = pointsInOrigin(origin); err != nil {
+			first, origin = f, rowOrigin(f.row)
+			if points, err = parsePointCount(origin); err != nil {
 				return total, f.errorf("%v", err)
 			}
-		} else if o := originInRow(f.row); o != origin {
-			return total, f.errorf("sweep settings differ from those of %s: %s", report.Printable(first.name), diffOrigins(o, origin))
+		} else if o := rowOrigin(f.row); o != origin {
+			return total, f.errorf("sweep settings differ from those of %s: %s", report.Printable(first.name), describeOriginDifference(o, origin))
 		}
 		if err := visit(f); err != nil {
 			return total, err
@@ -163,7 +163,7 @@ func mergeRows(files []*shardFile, visit func(*shardFile) error) (total int, err
 // errorf returns a formatted error that begins with the file's name and the number of the current
 // line.
 func (f *shardFile) errorf(format string, args ...any) error {
-	return prefixFileName(f.name, fmt.Errorf("line %d: %s", f.line, fmt.Sprintf(format, args...)))
+	return wrapFileError(f.name, fmt.Errorf("line %d: %s", f.line, fmt.Sprintf(format, args...)))
 }
 
 // readHeader moves to the beginning of the file and reads the header there.
@@ -176,7 +176,7 @@ func (f *shardFile) readHeader() error {
 	f.torn = err == io.ErrUnexpectedEOF
 	n := len(resultColumns)
 	if err == nil && lacksOrigin(row) {
-		return prefixFileName(f.name, errNoOrigin)
+		return wrapFileError(f.name, errNoOrigin)
 	}
 	if err != nil || len(row) < n+2 || row[0] != "point" || row[1] != "program" || !slices.Equal(row[len(row)-n:], resultColumns[:]) {
 		return f.errorf("file is not the output of a sweep")
@@ -248,7 +248,7 @@ func openShards(names []string) (files []*shardFile, closeAll func(), err error)
 		}
 		files = append(files, &shardFile{name: name, file: f})
 		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-			return files, closeAll, prefixFileName(name, errors.Join(err, errors.New("not a regular file")))
+			return files, closeAll, wrapFileError(name, errors.Join(err, errors.New("not a regular file")))
 		}
 	}
 	return files, closeAll, nil

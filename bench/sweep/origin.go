@@ -150,9 +150,9 @@ func shortenHash(sum []byte) string {
 	return hex.EncodeToString(sum)[:digits]
 }
 
-// diffOrigins returns text with the settings in which the origins here and there differ, such as
+// describeOriginDifference returns text with the settings in which the origins here and there differ, such as
 // "seed 1 here, 2 there".
-func diffOrigins(here, there string) string {
+func describeOriginDifference(here, there string) string {
 	if here == "" || there == "" {
 		return fmt.Sprintf("origin %q here, %q there", here, there)
 	}
@@ -180,9 +180,9 @@ func parseOrigin(text string) map[string]string {
 	return m
 }
 
-// pointsInOrigin returns the number of points of the sweep that wrote a row with the given origin. It
+// parsePointCount returns the number of points of the sweep that wrote a row with the given origin. It
 // returns an error if the origin, of an earlier version, does not have it.
-func pointsInOrigin(origin string) (int, error) {
+func parsePointCount(origin string) (int, error) {
 	n, err := strconv.Atoi(parseOrigin(origin)["points"])
 	if err != nil || n < 1 || n > MaxPoints {
 		return 0, errors.New("column \"" + originColumn + "\" has no number of points, as in a file from an earlier version; run the sweep again into a new file")
@@ -207,10 +207,10 @@ func lacksOrigin(header []string) bool {
 	return len(header) >= n+2 && header[0] == "point" && header[1] == "program" && header[len(header)-1] == resultColumns[n-1]
 }
 
-// problemInRow returns the reason why a row has no results or incomplete ones. It returns "" if the
+// rowProblem returns the reason why a row has no results or incomplete ones. It returns "" if the
 // results are complete.
-func problemInRow(row []string) string { return row[len(row)-2] }
+func rowProblem(row []string) string { return row[len(row)-2] }
 
-// originInRow returns the last column of a row, which holds the settings of the sweep that wrote
+// rowOrigin returns the last column of a row, which holds the settings of the sweep that wrote
 // the row.
-func originInRow(row []string) string { return row[len(row)-1] }
+func rowOrigin(row []string) string { return row[len(row)-1] }

@@ -99,7 +99,7 @@ func (o *Output) Finish() error {
 // returns an error if another process holds the lock.
 func OpenRows(name string) (*RowFile, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return nil, prefixFileName(name, errors.New("not a regular file"))
+		return nil, wrapFileError(name, errors.New("not a regular file"))
 	}
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -107,7 +107,7 @@ func OpenRows(name string) (*RowFile, error) {
 	}
 	if err := lockFile(f); err != nil {
 		f.Close()
-		return nil, prefixFileName(name, err)
+		return nil, wrapFileError(name, err)
 	}
 	return &RowFile{f}, nil
 }
@@ -203,8 +203,8 @@ func (o *Output) Resume(f rows, limit int, origin string, label func(row int) []
 		if len(row) != len(o.header) || !slices.Equal(row[:len(want)], want) {
 			return fmt.Errorf("line %d does not match this sweep; want a file written by the same command", i+1)
 		}
-		if i > 0 && originInRow(row) != origin {
-			return fmt.Errorf("line %d is from a different sweep: %s", i+1, diffOrigins(origin, originInRow(row)))
+		if i > 0 && rowOrigin(row) != origin {
+			return fmt.Errorf("line %d is from a different sweep: %s", i+1, describeOriginDifference(origin, rowOrigin(row)))
 		}
 		if i == 1 {
 			first = row
@@ -212,9 +212,9 @@ func (o *Output) Resume(f rows, limit int, origin string, label func(row int) []
 		o.hasHeader, o.Rows, last = true, i, row
 	}
 	if o.Rows > 0 {
-		err := o.compareRow(0, first, compute)
+		err := o.checkRow(0, first, compute)
 		if err == nil && o.Rows > 1 { // a single row is compared, and so computed, once
-			err = o.compareRow(o.Rows-1, last, compute)
+			err = o.checkRow(o.Rows-1, last, compute)
 		}
 		if err != nil {
 			return err
@@ -228,8 +228,8 @@ func (o *Output) Resume(f rows, limit int, origin string, label func(row int) []
 	return err
 }
 
-// compareRow returns an error if row k of a file, counted from 0, is not the row that compute returns.
-func (o *Output) compareRow(k int, row []string, compute func(row int) ([]string, error)) error {
+// checkRow returns an error if row k of a file, counted from 0, is not the row that compute returns.
+func (o *Output) checkRow(k int, row []string, compute func(row int) ([]string, error)) error {
 	want, err := compute(k)
 	if err != nil {
 		return err

@@ -147,7 +147,7 @@ func (s *Search) timeDesign(steps []int) (*Candidate, error) {
 	d := newDesign(s.Header(), len(s.workloads))
 	for point := range s.workloads {
 		row := s.timer.timeRow(point)
-		if why := problemInRow(row); why != "" {
+		if why := rowProblem(row); why != "" {
 			return nil, fmt.Errorf("%s: %s", s.formatConstants(&c), why)
 		}
 		c.Rows = append(c.Rows, row)
@@ -156,11 +156,11 @@ func (s *Search) timeDesign(steps []int) (*Candidate, error) {
 		}
 	}
 	var err error
-	if c.value, err = s.least.valueInRow(c.row); err != nil {
+	if c.value, err = s.least.computeFromRow(c.row); err != nil {
 		return nil, err
 	}
 	for i := range s.limits {
-		v, err := s.limits[i].valueInRow(c.row)
+		v, err := s.limits[i].computeFromRow(c.row)
 		if err != nil {
 			return nil, err
 		}
@@ -334,11 +334,11 @@ func (s *Search) Compare(start, best *Candidate) ([]Line, error) {
 		list = append(list, Line{chipPrefix + k.name, fmt.Sprintf("%g", k.valueAt(start.steps[i])), fmt.Sprintf("%g", k.valueAt(best.steps[i])), fmt.Sprintf("%g", k.top)})
 	}
 	add := func(g *goal, most string) error {
-		a, err := g.valueInRow(start.row)
+		a, err := g.computeFromRow(start.row)
 		if err != nil {
 			return err
 		}
-		b, err := g.valueInRow(best.row)
+		b, err := g.computeFromRow(best.row)
 		list = append(list, Line{g.axisTitle(), report.Number(a), report.Number(b), most})
 		return err
 	}

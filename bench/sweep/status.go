@@ -46,7 +46,7 @@ func (s *Status) SweepPoints() int {
 	if s.first < 0 {
 		return 0
 	}
-	n, _ := pointsInOrigin(s.origin)
+	n, _ := parsePointCount(s.origin)
 	return n
 }
 
@@ -82,7 +82,7 @@ func ReadStatus(names []string, interval time.Duration) []Status {
 		case !slices.Equal(f.header, s.header):
 			s.Err = fmt.Errorf("columns differ from those of %s; want files from the same sweep", report.Printable(names[first]))
 		case f.origin != s.origin:
-			s.Err = fmt.Errorf("sweep settings differ from those of %s: %s", report.Printable(names[first]), diffOrigins(s.origin, f.origin))
+			s.Err = fmt.Errorf("sweep settings differ from those of %s: %s", report.Printable(names[first]), describeOriginDifference(s.origin, f.origin))
 		case shards[s.first] != "":
 			s.Err = fmt.Errorf("same shard as %s; want each shard once", report.Printable(shards[s.first]))
 		default:
@@ -157,7 +157,7 @@ func readStatus(name string) (s Status) {
 			return s
 		}
 		if before < 0 {
-			s.first, s.origin = m.point, originInRow(m.row)
+			s.first, s.origin = m.point, rowOrigin(m.row)
 		}
 		s.Rows++
 	}

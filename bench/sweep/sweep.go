@@ -245,9 +245,9 @@ func argumentErrorf(format string, args ...any) error {
 	return &ArgumentError{fmt.Errorf(format, args...)}
 }
 
-// prefixFileName returns err with the name of the file as a prefix. It does not change an
+// wrapFileError returns err with the name of the file as a prefix. It does not change an
 // *fs.PathError, which already contains the name.
-func prefixFileName(name string, err error) error {
+func wrapFileError(name string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return err

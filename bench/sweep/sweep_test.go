@@ -53,7 +53,7 @@ func TestCloud(t *testing.T) {
 	var c cloud
 	const n = 5*maxCloud + 3
 	for i := range n {
-		c.addDesign([]float64{float64(i)})
+		c.countDesign([]float64{float64(i)})
 	}
 	if c.seen != n || len(c.points) > maxCloud || len(c.points) < maxCloud/2 {
 		t.Fatalf("%d of %d", len(c.points), c.seen)
