@@ -7,10 +7,10 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// addGate adds a squeeze-and-excitation gate for x to the graph: an average over pixels, one or two
-// Conv or Gemm nodes over channels, a sigmoid, and the product with x. It returns false if x does
+// addSqueezeExcitation adds a squeeze-and-excitation gate for x to the graph: an average over pixels, one
+// or two Conv or Gemm nodes over channels, a sigmoid, and the product with x. It returns false if x does
 // not have rank 4.
-func addGate(b *builder, x string) bool {
+func addSqueezeExcitation(b *builder, x string) bool {
 	v := b.findValue(x)
 	if len(v.Dims) != 4 || b.tensorMagnitude(x) > 200 {
 		return false
@@ -24,21 +24,21 @@ func addGate(b *builder, x string) bool {
 	}
 	middle := pickRandom(b, max(1, c/2), b.randomExtent(16))
 	if b.randomBool(50) {
-		w := b.addWeights(c, middle, c, 1, 1)
-		y = b.addNode("Conv", []string{y, w, b.addOffsets(middle)}, b.describeProductSum(b.findValue(y), w, c, []int{n, middle, 1, 1}))
+		w := b.addWeightConstant(c, middle, c, 1, 1)
+		y = b.addNode("Conv", []string{y, w, b.addAddendConstant(middle)}, b.describeProductSum(b.findValue(y), w, c, []int{n, middle, 1, 1}))
 		y = b.addNode("Relu", []string{y}, b.findValue(y))
-		w = b.addWeights(middle, c, middle, 1, 1)
-		y = b.addNode("Conv", []string{y, w, b.addOffsets(c)}, b.describeProductSum(b.findValue(y), w, middle, []int{n, c, 1, 1}))
+		w = b.addWeightConstant(middle, c, middle, 1, 1)
+		y = b.addNode("Conv", []string{y, w, b.addAddendConstant(c)}, b.describeProductSum(b.findValue(y), w, middle, []int{n, c, 1, 1}))
 	} else {
 		y = b.addNode("Flatten", []string{y}, b.findValue(y).WithDims(n, c), newIntAttribute("axis", 1))
-		w := b.addWeights(c, c, middle)
-		y = b.addNode("Gemm", []string{y, w, b.addOffsets(middle)}, b.describeProductSum(b.findValue(y), w, c, []int{n, middle}))
+		w := b.addWeightConstant(c, c, middle)
+		y = b.addNode("Gemm", []string{y, w, b.addAddendConstant(middle)}, b.describeProductSum(b.findValue(y), w, c, []int{n, middle}))
 		y = b.addNode("Relu", []string{y}, b.findValue(y))
 		if middle != c || b.randomBool(60) {
-			w = b.addWeights(middle, middle, c)
-			y = b.addNode("Gemm", []string{y, w, b.addOffsets(c)}, b.describeProductSum(b.findValue(y), w, middle, []int{n, c}))
+			w = b.addWeightConstant(middle, middle, c)
+			y = b.addNode("Gemm", []string{y, w, b.addAddendConstant(c)}, b.describeProductSum(b.findValue(y), w, middle, []int{n, c}))
 		}
-		y = b.addNode("Reshape", []string{y, b.addInts(n, c, 1, 1)}, b.findValue(y).WithDims(n, c, 1, 1))
+		y = b.addNode("Reshape", []string{y, b.addIntVector(n, c, 1, 1)}, b.findValue(y).WithDims(n, c, 1, 1))
 	}
 	y = b.addNode(pickRandom(b, "Sigmoid", "HardSigmoid"), []string{y}, b.findValue(y).WithRange(0, 1))
 	in := []string{x, y}
@@ -49,23 +49,23 @@ func addGate(b *builder, x string) bool {
 	return true
 }
 
-// addGateTail adds the second half of a gate to the graph: Gemm or MatMul, Reshape, and an
+// addSecondHalfOfGate adds the second half of a gate to the graph: Gemm or MatMul, Reshape, and an
 // activation. It turns a matrix x into one pixel per channel. It returns false if a node cannot be
 // added.
-func addGateTail(b *builder, x string) bool {
+func addSecondHalfOfGate(b *builder, x string) bool {
 	v := b.findValue(x)
 	if len(v.Dims) != 2 {
 		return false
 	}
 	n, k := v.Dims[0], v.Dims[1]
 	c := b.randomExtent(40)
-	w := b.addWeights(k, k, c)
+	w := b.addWeightConstant(k, k, c)
 	op := pickRandom(b, "Gemm", "MatMul")
 	if b.graph.Opset < 11 {
 		op = "MatMul" // Gemm requires an offset
 	}
 	y := b.addNode(op, []string{x, w}, b.describeProductSum(v, w, k, []int{n, c}))
-	y = b.addNode("Reshape", []string{y, b.addInts(n, c, 1, 1)}, b.findValue(y).WithDims(n, c, 1, 1))
+	y = b.addNode("Reshape", []string{y, b.addIntVector(n, c, 1, 1)}, b.findValue(y).WithDims(n, c, 1, 1))
 	return addActivation(b, y)
 }
 
@@ -169,35 +169,35 @@ func addMultiHeadAttention(b *builder, x string) bool {
 	}
 	var parts []string
 	if b.randomBool(50) {
-		w := b.addWeights(columns, columns, 3*width)
+		w := b.addWeightConstant(columns, columns, 3*width)
 		y := b.addNode("MatMul", []string{x, w}, b.describeProductSum(v, w, columns, []int{n, rows, 3 * width}))
 		if b.randomBool(50) {
-			y = b.addNode("Add", []string{b.addOffsets(3 * width), y}, b.findValue(y))
+			y = b.addNode("Add", []string{b.addAddendConstant(3 * width), y}, b.findValue(y))
 		}
 		part := b.findValue(y).WithDims(n, rows, width)
 		a := newIntAttribute("axis", b.maybeNegativeAxis(2, 3))
 		if b.graph.Opset < 13 {
 			parts = b.addNodeWithOutputs("Split", []string{y}, []onnxgraph.Value{part, part, part}, a, newIntsAttribute("split", width, width, width))
 		} else {
-			parts = b.addNodeWithOutputs("Split", []string{y, b.addInts(width, width, width)}, []onnxgraph.Value{part, part, part}, a)
+			parts = b.addNodeWithOutputs("Split", []string{y, b.addIntVector(width, width, width)}, []onnxgraph.Value{part, part, part}, a)
 		}
 	} else {
 		for range 3 {
-			w := b.addWeights(columns, columns, width)
+			w := b.addWeightConstant(columns, columns, width)
 			parts = append(parts, b.addNode("MatMul", []string{x, w}, b.describeProductSum(v, w, columns, []int{n, rows, width})))
 		}
 	}
 	for i, p := range parts {
 		u := b.findValue(p)
-		p = b.addNode("Reshape", []string{p, b.addInts(n, rows, heads, size)}, u.WithDims(n, rows, heads, size))
+		p = b.addNode("Reshape", []string{p, b.addIntVector(n, rows, heads, size)}, u.WithDims(n, rows, heads, size))
 		parts[i] = b.addNode("Transpose", []string{p}, u.WithDims(n, heads, rows, size), newIntsAttribute("perm", 0, 2, 1, 3))
 	}
 	y := addScaledAttention(b, parts[0], parts[1], parts[2])
 	u := b.findValue(y)
 	y = b.addNode("Transpose", []string{y}, u.WithDims(n, rows, heads, size), newIntsAttribute("perm", 0, 2, 1, 3))
-	y = b.addNode("Reshape", []string{y, b.addInts(n, rows, width)}, u.WithDims(n, rows, width))
+	y = b.addNode("Reshape", []string{y, b.addIntVector(n, rows, width)}, u.WithDims(n, rows, width))
 	if b.randomBool(50) {
-		w := b.addWeights(width, width, columns)
+		w := b.addWeightConstant(width, width, columns)
 		b.addNode("MatMul", []string{y, w}, b.describeProductSum(b.findValue(y), w, width, []int{n, rows, columns}))
 	}
 	return true
@@ -285,20 +285,20 @@ func addHeadProducts(b *builder, x string) bool {
 	}
 	rows, k := v.Dims[0], v.Dims[1]
 	heads, size := b.randomInt(2, 4), b.randomInt(2, 9)
-	w := b.addWeights(k, k, heads*size)
+	w := b.addWeightConstant(k, k, heads*size)
 	if !b.addMatMul(x, w, k, []int{rows, heads * size}) {
 		return false
 	}
 	y := b.names[len(b.names)-1]
 	dims := pickRandom(b, []int{heads, rows, size}, []int{rows, heads, size}, []int{heads, size, rows})
-	y = b.addNode("Reshape", []string{y, b.addInts(dims...)}, b.findValue(y).WithDims(dims...))
+	y = b.addNode("Reshape", []string{y, b.addIntVector(dims...)}, b.findValue(y).WithDims(dims...))
 	n := b.randomExtent(20)
 	right := []int{dims[0], dims[2], n}
 	z := ""
 	if b.randomBool(60) {
 		z = b.addInput(right...)
 	} else {
-		z = b.addWeights(dims[2], right...)
+		z = b.addWeightConstant(dims[2], right...)
 	}
 	return b.addMatMul(y, z, dims[2], []int{dims[0], dims[1], n})
 }
@@ -321,8 +321,8 @@ func addReshapedProducts(b *builder, x string) bool {
 	var parts []string
 	for _, name := range []string{y, x} {
 		width := b.tensorDims(name)[2]
-		m := b.addNode("Reshape", []string{name, b.addInts(n*rows, width)}, b.findValue(name).WithDims(n*rows, width))
-		if !b.addMatMul(m, b.addWeights(width, width, columns), width, []int{n * rows, columns}) {
+		m := b.addNode("Reshape", []string{name, b.addIntVector(n*rows, width)}, b.findValue(name).WithDims(n*rows, width))
+		if !b.addMatMul(m, b.addWeightConstant(width, width, columns), width, []int{n * rows, columns}) {
 			return false
 		}
 		parts = append(parts, b.names[len(b.names)-1])

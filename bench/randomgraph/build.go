@@ -108,9 +108,9 @@ func (b *builder) addConstant(t onnx.DataType, dims []int, values []float64) str
 	return c.Name
 }
 
-// addNumber adds v as a float32 constant and returns its name. The constant is a scalar or, at
+// addScalarConstant adds v as a float32 constant and returns its name. The constant is a scalar or, at
 // random, a tensor of shape [1].
-func (b *builder) addNumber(v float64) string {
+func (b *builder) addScalarConstant(v float64) string {
 	dims := []int{}
 	if b.randomBool(30) {
 		dims = []int{1}
@@ -118,8 +118,8 @@ func (b *builder) addNumber(v float64) string {
 	return b.addConstant(onnx.Float, dims, []float64{float64(float32(v))})
 }
 
-// addInts adds an int64 vector with the given values as a constant, and returns its name.
-func (b *builder) addInts(values ...int) string {
+// addIntVector adds an int64 vector with the given values as a constant, and returns its name.
+func (b *builder) addIntVector(values ...int) string {
 	f := make([]float64, len(values))
 	for i, v := range values {
 		f[i] = float64(v)
@@ -127,10 +127,10 @@ func (b *builder) addInts(values ...int) string {
 	return b.addConstant(onnx.Int64, []int{len(values)}, f)
 }
 
-// addWeights adds a constant of shape dims and returns its name. Its values have a standard
+// addWeightConstant adds a constant of shape dims and returns its name. Its values have a standard
 // deviation of about 1/sqrt(k), so that a sum of k products keeps the magnitude of the other
 // factor.
-func (b *builder) addWeights(k int, dims ...int) string {
+func (b *builder) addWeightConstant(k int, dims ...int) string {
 	unit := 64.0 // elements from -1 to 1 have a deviation of 0.58
 	for n := k; n > 1; n /= 4 {
 		unit *= 2
@@ -138,10 +138,10 @@ func (b *builder) addWeights(k int, dims ...int) string {
 	return b.addConstant(onnx.Float, dims, onnxgraph.RandomMultiples(b.rng, onnx.Elements(dims), -64, 64, unit))
 }
 
-// addScales adds a constant of shape dims that serves as a factor or divisor, and returns its name.
+// addFactorConstant adds a constant of shape dims that serves as a factor or divisor, and returns its name.
 // The magnitudes of its values are between 0.5 and 2. Its values are all positive or have both
 // signs.
-func (b *builder) addScales(dims ...int) string {
+func (b *builder) addFactorConstant(dims ...int) string {
 	values := onnxgraph.RandomMultiples(b.rng, onnx.Elements(dims), 32, 128, 64)
 	if b.randomBool(40) {
 		for i := range values {
@@ -153,9 +153,9 @@ func (b *builder) addScales(dims ...int) string {
 	return b.addConstant(onnx.Float, dims, values)
 }
 
-// addOffsets adds a constant of shape dims, for use as an addend, and returns its name. Its values
+// addAddendConstant adds a constant of shape dims, for use as an addend, and returns its name. Its values
 // are between -2 and 2.
-func (b *builder) addOffsets(dims ...int) string {
+func (b *builder) addAddendConstant(dims ...int) string {
 	return b.addConstant(onnx.Float, dims, onnxgraph.RandomMultiples(b.rng, onnx.Elements(dims), -128, 128, 64))
 }
 

@@ -43,7 +43,7 @@ func addComputedConv(b *builder, x string) bool {
 		return false
 	}
 	if b.randomBool(30) {
-		weights := b.addWeights(k, shape...)
+		weights := b.addWeightConstant(k, shape...)
 		b.addNode("Conv", []string{x, weights, b.addInput(out)}, b.describeProductSum(v, weights, k, dims), append(w.attributes(true), newIntAttribute("group", group))...)
 		return true
 	}
@@ -52,7 +52,7 @@ func addComputedConv(b *builder, x string) bool {
 	}
 	in := []string{x, b.addInput(shape...)}
 	if b.randomBool(40) {
-		in = append(in, b.addOffsets(out))
+		in = append(in, b.addAddendConstant(out))
 	}
 	b.addNode("Conv", in, b.describeProductSum(v, in[1], k, dims), append(w.attributes(true), newIntAttribute("group", group))...)
 	return true
@@ -86,7 +86,7 @@ func addComputedConvTranspose(b *builder, x string) bool {
 	}
 	weights := ""
 	if len(v.Dims) == 5 && b.randomBool(60) {
-		weights = b.addWeights(k, shape...)
+		weights = b.addWeightConstant(k, shape...)
 	} else {
 		weights = b.addInput(shape...)
 	}
@@ -110,7 +110,7 @@ func addComputedBatchNormalization(b *builder, x string) bool {
 	} else if n > 1 {
 		channels = v.Dims[1]
 	}
-	in := []string{x, b.addScales(channels), b.addOffsets(channels), b.addOffsets(channels), b.addPositiveConstant(channels)}
+	in := []string{x, b.addFactorConstant(channels), b.addAddendConstant(channels), b.addAddendConstant(channels), b.addPositiveConstant(channels)}
 	if len(v.Dims) > 1 || b.randomBool(50) {
 		in[b.randomInt(1, 3)] = b.addInput(channels)
 	}
@@ -170,7 +170,7 @@ func addLengthNormalization(b *builder, x string) bool {
 		if b.graph.Opset >= 21 {
 			size = v.Dims[1]
 		}
-		b.addNode(op, []string{x, b.addScales(size), b.addOffsets(size)}, v.WithRange(-20, 20), newIntAttribute("num_groups", groups), newFloatAttribute("epsilon", 0.0625))
+		b.addNode(op, []string{x, b.addFactorConstant(size), b.addAddendConstant(size)}, v.WithRange(-20, 20), newIntAttribute("num_groups", groups), newFloatAttribute("epsilon", 0.0625))
 	case "GlobalLpPool":
 		count := onnx.Elements(v.Dims[2:])
 		if n < 3 || b.tensorMagnitude(x)*b.tensorMagnitude(x)*float64(count) > 2000 {

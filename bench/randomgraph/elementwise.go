@@ -8,9 +8,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// pickActivation returns the name of a random operator for addActivation. It often returns
+// chooseActivation returns the name of a random operator for addActivation. It often returns
 // operators that follow most convolutions in real networks.
-func pickActivation(b *builder) string {
+func chooseActivation(b *builder) string {
 	op := pickRandom(b, "Relu", "Relu", "Relu", "LeakyRelu", "PRelu", "Sigmoid", "Sigmoid", "Tanh", "Erf", "HardSigmoid", "HardSwish",
 		"Elu", "Selu", "Softplus", "Softsign", "Gelu", "Clip", "Clip", "Min", "Max", "Abs", "Neg", "Identity", "Dropout", "Sin", "Cos",
 		"Celu", "Mish", "ThresholdedRelu", "Sum", "Mean")
@@ -24,7 +24,7 @@ func pickActivation(b *builder) string {
 // or Neg. It returns false if the function does not fit the range of x.
 func addActivation(b *builder, x string) bool {
 	v := b.findValue(x)
-	op := pickActivation(b)
+	op := chooseActivation(b)
 	m := b.tensorMagnitude(x)
 	switch op {
 	case "Relu":
@@ -122,7 +122,7 @@ func addVariadicOperator(b *builder, op, x string) bool {
 			return ok && u.Type == onnx.Float
 		})
 		if y == "" || b.randomBool(40) {
-			y = b.addOffsets(randomOperandDims(b, v.Dims)...)
+			y = b.addAddendConstant(randomOperandDims(b, v.Dims)...)
 		}
 		dims, ok := broadcastDims(v.Dims, b.tensorDims(y))
 		if !ok {
@@ -161,7 +161,7 @@ func addClip(b *builder, x, op string) {
 	scalar := func(f float64) string { return b.addConstant(onnx.Float, nil, []float64{f}) }
 	if op != "Clip" {
 		bound := pickRandom(b, low, high)
-		in := []string{x, b.addNumber(bound)}
+		in := []string{x, b.addScalarConstant(bound)}
 		if op == "Min" {
 			v.Low, v.High = min(v.Low, bound), min(v.High, bound)
 		} else {
@@ -305,9 +305,9 @@ func addConstantOperand(b *builder, x string) bool {
 	c := ""
 	switch op {
 	case "Mul", "Div":
-		c = b.addScales(dims...)
+		c = b.addFactorConstant(dims...)
 	default:
-		c = b.addOffsets(dims...)
+		c = b.addAddendConstant(dims...)
 	}
 	in := []string{x, c}
 	if left {
@@ -479,7 +479,7 @@ func addLimitedFunction(b *builder, x string) bool {
 		if power != 3 {
 			low, high = 0, m*m
 		}
-		c := b.addNumber(power)
+		c := b.addScalarConstant(power)
 		d, _ := broadcastDims(v.Dims, b.tensorDims(c))
 		b.addNode(op, []string{x, c}, onnxgraph.Value{Type: onnx.Float, Dims: d, Low: low, High: high})
 		return true
@@ -507,7 +507,7 @@ func addBatchNormalization(b *builder, x string) bool {
 		return false
 	}
 	c := v.Dims[1]
-	scale := b.addScales(c)
+	scale := b.addFactorConstant(c)
 	if b.randomBool(10) {
 		values := b.graph.Constant(scale).Values
 		f := math.Pow10(b.randomInt(-5, 0))
@@ -515,7 +515,7 @@ func addBatchNormalization(b *builder, x string) bool {
 			values[i] = float64(float32(values[i] * f))
 		}
 	}
-	in := []string{x, scale, b.addOffsets(c), b.addOffsets(c), b.addPositiveConstant(c)}
+	in := []string{x, scale, b.addAddendConstant(c), b.addAddendConstant(c), b.addPositiveConstant(c)}
 	m := (b.tensorMagnitude(x)+2)*3 + 2
 	if m > maxMagnitude {
 		return false

@@ -7,10 +7,10 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// addExporterForm adds an operator that exporters write rarely and that is made of others: the center
+// addRareExporterOperator adds an operator that exporters write rarely and that is made of others: the center
 // of a tensor, the image of its blocks, or a product with a window of samples. It returns false if the
 // operator does not fit x.
-func addExporterForm(b *builder, x string) bool {
+func addRareExporterOperator(b *builder, x string) bool {
 	switch v := b.findValue(x); pickRandom(b, "CenterCropPad", "Col2Im", "Window") {
 	case "CenterCropPad":
 		return addCenterCropPad(b, x)
@@ -50,7 +50,7 @@ func addCenterCropPad(b *builder, x string) bool {
 	}
 	out := v.WithDims(dims...)
 	out.Low, out.High = min(0, v.Low), max(0, v.High)
-	b.addNode("CenterCropPad", []string{x, b.addInts(sizes...)}, out, newIntsAttribute("axes", axes...))
+	b.addNode("CenterCropPad", []string{x, b.addIntVector(sizes...)}, out, newIntsAttribute("axes", axes...))
 	return true
 }
 
@@ -71,6 +71,6 @@ func addCol2Im(b *builder, x string) bool {
 		return false
 	}
 	most := b.tensorMagnitude(x) * float64(block)
-	b.addNode("Col2Im", []string{x, b.addInts(extent), b.addInts(block)}, v.WithDims(dims...).WithRange(-most, most), newIntsAttribute("strides", stride))
+	b.addNode("Col2Im", []string{x, b.addIntVector(extent), b.addIntVector(block)}, v.WithDims(dims...).WithRange(-most, most), newIntsAttribute("strides", stride))
 	return true
 }

@@ -32,7 +32,7 @@ func New(seed uint64, o Options) *onnxgraph.Graph {
 	if isRuntimeSeed(seed, o) {
 		g = newRuntimeGraph(rand.New(rand.NewPCG(seed, 1)), o)
 	} else {
-		g = generate(rand.New(rand.NewPCG(seed, 0)), o)
+		g = generateGraph(rand.New(rand.NewPCG(seed, 0)), o)
 	}
 	g.Seed = fmt.Sprint(seed)
 	return g
@@ -51,7 +51,7 @@ var choices = []choice{
 	{10, addConv}, {6, addConvTranspose}, {9, addGemm}, {10, addConstantMatMul}, {9, addTensorMatMul}, {13, addPooling},
 	{18, addConstantOperand}, {6, addBatchNormalization}, {16, addActivation}, {4, addActivationParts}, {4, addLimitedFunction}, {14, addTwoInputOperator},
 	{16, addViewOperator}, {4, addReshape}, {9, addSelectionOrJoin}, {6, addSoftmax}, {5, addNormalization}, {8, addReduction},
-	{4, addAttention}, {4, addGate}, {2, addGateTail}, {3, addTransposeRoundTrip}, {3, addHeadProducts}, {2, addReshapedProducts}, {4, addComparison}, {2, addRounding}, {2, addArgOrTopK}, {4, addHostOperator}, {1, addExporterForm}, {3, addQuantize}, {2, addComputedReshape}, {6, addRecurrentOperator},
+	{4, addAttention}, {4, addSqueezeExcitation}, {2, addSecondHalfOfGate}, {3, addTransposeRoundTrip}, {3, addHeadProducts}, {2, addReshapedProducts}, {4, addComparison}, {2, addRounding}, {2, addArgOrTopK}, {4, addHostOperator}, {1, addRareExporterOperator}, {3, addQuantize}, {2, addComputedReshape}, {6, addRecurrentOperator},
 	{4, addComputedOperand}, {4, addLengthNormalization}, {3, addMicrosoftOperator},
 }
 
@@ -70,21 +70,21 @@ var fusableOperators = []string{"Conv", "ConvTranspose", "Gemm", "MatMul", "Aver
 // compiler can remove them or merge operators across them.
 var viewOperators = []string{"Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze"}
 
-// generate returns a random graph that is valid ONNX, with choices drawn from rng.
-func generate(rng *rand.Rand, o Options) *onnxgraph.Graph {
+// generateGraph returns a random graph that is valid ONNX, with choices drawn from rng.
+func generateGraph(rng *rand.Rand, o Options) *onnxgraph.Graph {
 	o.MinNodes, o.MaxNodes = cmp.Or(o.MinNodes, 2), cmp.Or(o.MaxNodes, 8)
 	for {
-		if g := tryGenerate(rng, o); g != nil {
+		if g := tryGenerateGraph(rng, o); g != nil {
 			return g
 		}
 	}
 }
 
-// opsets are the versions of the operator set from which tryGenerate picks one.
+// opsets are the versions of the operator set from which tryGenerateGraph picks one.
 var opsets = []int{17, 17, 17, 17, 17, 17, 17, 17, 17, 9, 11, 11, 12, 13, 13, 15, 18, 20, 21, 22}
 
-// tryGenerate returns a random graph, or nil if it has fewer than o.MinNodes nodes.
-func tryGenerate(rng *rand.Rand, o Options) *onnxgraph.Graph {
+// tryGenerateGraph returns a random graph, or nil if it has fewer than o.MinNodes nodes.
+func tryGenerateGraph(rng *rand.Rand, o Options) *onnxgraph.Graph {
 	opset := o.Opset
 	if opset == 0 {
 		opset = opsets[rng.IntN(len(opsets))]

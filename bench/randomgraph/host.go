@@ -54,7 +54,7 @@ func addHostOperator(b *builder, x string) bool {
 		if !v.Exact {
 			return false
 		}
-		c := b.addNumber(2)
+		c := b.addScalarConstant(2)
 		d, _ := broadcastDims(v.Dims, b.tensorDims(c))
 		b.addNode("Mod", []string{x, c}, onnxgraph.Value{Type: onnx.Float, Dims: d, Low: -2, High: 2, Exact: true}, newIntAttribute("fmod", 1))
 	}
@@ -103,7 +103,7 @@ func addScatter(b *builder, x string) bool {
 	v := b.findValue(x)
 	rows := b.rng.Perm(v.Dims[0])[:b.randomInt(1, min(4, v.Dims[0]))]
 	dims := append([]int{len(rows)}, v.Dims[1:]...)
-	updates := b.addOffsets(dims...)
+	updates := b.addAddendConstant(dims...)
 	u := b.findValue(updates)
 	v.Low, v.High = min(v.Low, u.Low), max(v.High, u.High)
 	if b.randomBool(50) {
@@ -153,7 +153,7 @@ func addEinsum(b *builder, x string) bool {
 	if right == "" || k > 256 || onnx.Elements(dims) > maxElements || onnx.Elements(shape) > maxElements || work > maxProducts {
 		return false
 	}
-	w := b.addWeights(k, shape...)
+	w := b.addWeightConstant(k, shape...)
 	out := b.describeProductSum(v, w, k, append([]int{}, dims...))
 	if out.High > maxMagnitude {
 		return false
@@ -175,7 +175,7 @@ func addBatchEinsum(b *builder, x string) bool {
 	if b.randomBool(30) {
 		shape, equation = []int{k, m}, "bij,jk"
 	}
-	w := b.addWeights(k, shape...)
+	w := b.addWeightConstant(k, shape...)
 	dims := []int{v.Dims[0], v.Dims[1], m}
 	if onnx.Elements(dims) > maxElements || onnx.Elements(dims)*k > maxProducts {
 		return false
@@ -220,7 +220,7 @@ func addResize(b *builder, x string) bool {
 	}
 	in := []string{x, "", factors}
 	if sized {
-		in = []string{x, "", "", b.addInts(dims...)}
+		in = []string{x, "", "", b.addIntVector(dims...)}
 	}
 	if b.graph.Opset < 13 { // only later versions can leave them out
 		empty := b.addConstant(onnx.Float, []int{0}, nil)
@@ -277,14 +277,14 @@ func addComputedReshape(b *builder, x string) bool {
 		zero := b.addConstant(onnx.Int64, nil, []float64{0})
 		first := b.addNode("Gather", []string{shape, zero}, onnxgraph.Value{Type: onnx.Int64, Dims: []int{}, High: 300, Exact: true}, newIntAttribute("axis", 0))
 		first = b.addOperatorWithAxes("Unsqueeze", first, onnxgraph.Value{Type: onnx.Int64, Dims: []int{1}, High: 300, Exact: true}, 0)
-		dims := b.addNode("Concat", []string{first, b.addInts(-1)}, onnxgraph.Value{Type: onnx.Int64, Dims: []int{2}, Low: -1, High: 300, Exact: true}, newIntAttribute("axis", 0))
+		dims := b.addNode("Concat", []string{first, b.addIntVector(-1)}, onnxgraph.Value{Type: onnx.Int64, Dims: []int{2}, Low: -1, High: 300, Exact: true}, newIntAttribute("axis", 0))
 		b.addNode("Reshape", []string{x, dims}, v.WithDims(v.Dims[0], onnx.Elements(v.Dims[1:])))
 	case 1: // all dims but the last, then 1 and -1
 		if b.graph.Opset < 10 {
 			return false
 		}
-		part := b.addNode("Slice", []string{shape, b.addInts(0), b.addInts(n - 1), b.addInts(0)}, onnxgraph.Value{Type: onnx.Int64, Dims: []int{n - 1}, High: 300, Exact: true})
-		dims := b.addNode("Concat", []string{part, b.addInts(1, -1)}, onnxgraph.Value{Type: onnx.Int64, Dims: []int{n + 1}, Low: -1, High: 300, Exact: true}, newIntAttribute("axis", 0))
+		part := b.addNode("Slice", []string{shape, b.addIntVector(0), b.addIntVector(n - 1), b.addIntVector(0)}, onnxgraph.Value{Type: onnx.Int64, Dims: []int{n - 1}, High: 300, Exact: true})
+		dims := b.addNode("Concat", []string{part, b.addIntVector(1, -1)}, onnxgraph.Value{Type: onnx.Int64, Dims: []int{n + 1}, Low: -1, High: 300, Exact: true}, newIntAttribute("axis", 0))
 		if n == 5 {
 			return true
 		}

@@ -20,7 +20,7 @@ func addComparison(b *builder, x string) bool {
 		return false
 	}
 	op := pickRandom(b, "Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Equal")
-	in := []string{x, b.addOffsets(dims...)}
+	in := []string{x, b.addAddendConstant(dims...)}
 	if b.randomBool(30) {
 		slices.Reverse(in)
 	}
@@ -71,7 +71,7 @@ func addWhere(b *builder, x string) bool {
 		return ok && u.Type == onnx.Float
 	})
 	if z == "" || b.randomBool(50) {
-		z = b.addOffsets(randomOperandDims(b, dims)...)
+		z = b.addAddendConstant(randomOperandDims(b, dims)...)
 	}
 	dims, ok := broadcastDims(dims, b.tensorDims(z))
 	if !ok {
@@ -136,7 +136,7 @@ func addIntOperator(b *builder, x string) bool {
 			out[i] += pads[i] + pads[n+i]
 		}
 		v.Low, v.High = min(0, v.Low), max(0, v.High)
-		b.addNode("Pad", []string{x, b.addInts(pads...)}, v.WithDims(out...), newTextAttribute("mode", pickRandom(b, "constant", "edge")))
+		b.addNode("Pad", []string{x, b.addIntVector(pads...)}, v.WithDims(out...), newTextAttribute("mode", pickRandom(b, "constant", "edge")))
 		return onnx.Elements(out) <= maxElements
 	case b.graph.Opset >= 10 && b.randomBool(20):
 		c := b.addConstant(v.Type, nil, []float64{float64(b.randomInt(2, 5))})
@@ -177,7 +177,7 @@ func addArgOrTopK(b *builder, x string) bool {
 		if b.graph.Opset >= 11 {
 			a = append(a, newIntAttribute("largest", b.rng.IntN(2)))
 		}
-		b.addNodeWithOutputs("TopK", []string{x, b.addInts(k)}, out, a...)
+		b.addNodeWithOutputs("TopK", []string{x, b.addIntVector(k)}, out, a...)
 		return true
 	}
 	keep := b.rng.IntN(2)

@@ -23,18 +23,18 @@ func addMicrosoftOperator(b *builder, x string) bool {
 	case "FastGelu":
 		in := []string{x}
 		if b.randomBool(50) {
-			in = append(in, b.addOffsets(last))
+			in = append(in, b.addAddendConstant(last))
 		}
 		b.addNode(op, in, activated)
 	case "BiasGelu":
-		b.addNode(op, []string{x, b.addOffsets(last)}, activated)
+		b.addNode(op, []string{x, b.addAddendConstant(last)}, activated)
 	default:
 		if n != 3 || last < 4 {
 			return false
 		}
-		in := []string{x, b.addOffsets(v.Dims...), b.addScales(last)}
+		in := []string{x, b.addAddendConstant(v.Dims...), b.addFactorConstant(last)}
 		if op == "SkipLayerNormalization" && b.randomBool(60) {
-			in = append(in, b.addOffsets(last))
+			in = append(in, b.addAddendConstant(last))
 		}
 		b.addNode(op, in, v.WithRange(-20, 20), newFloatAttribute("epsilon", 0.0625))
 	}
@@ -63,7 +63,7 @@ func addFusedMatMul(b *builder, x string) bool {
 	if onnx.Elements(dims) > maxElements || onnx.Elements(dims)*k > maxProducts {
 		return false
 	}
-	w := b.addWeights(k, shape...)
+	w := b.addWeightConstant(k, shape...)
 	out := b.describeProductSum(v, w, k, dims)
 	if out.High > maxMagnitude {
 		return false

@@ -17,7 +17,7 @@ func addSoftmax(b *builder, x string) bool {
 		return false
 	}
 	if m := b.tensorMagnitude(x); m <= 8 && b.randomBool(25) { // logits that differ by tens
-		x = b.addNode("Mul", []string{x, b.addNumber(4)}, v.WithRange(4*v.Low, 4*v.High))
+		x = b.addNode("Mul", []string{x, b.addScalarConstant(4)}, v.WithRange(4*v.Low, 4*v.High))
 		v = b.findValue(x)
 	}
 	axis := b.randomAxis(n)
@@ -55,7 +55,7 @@ func addNormalization(b *builder, x string) bool {
 		return false
 	}
 	c := v.Dims[1]
-	b.addNode("InstanceNormalization", []string{x, b.addScales(c), b.addOffsets(c)}, v.WithRange(-16, 16), newFloatAttribute("epsilon", 0.0625))
+	b.addNode("InstanceNormalization", []string{x, b.addFactorConstant(c), b.addAddendConstant(c)}, v.WithRange(-16, 16), newFloatAttribute("epsilon", 0.0625))
 	return true
 }
 
@@ -72,9 +72,9 @@ func addLayerNormalization(b *builder, x string) bool {
 		axis = b.randomInt(1, n-1)
 	}
 	dims := v.Dims[axis:]
-	in := []string{x, b.addScales(dims...)}
+	in := []string{x, b.addFactorConstant(dims...)}
 	if b.randomBool(70) {
-		in = append(in, b.addOffsets(dims...))
+		in = append(in, b.addAddendConstant(dims...))
 	}
 	b.addNode("LayerNormalization", in, v.WithRange(-20, 20), newIntAttribute("axis", b.maybeNegativeAxis(axis, n)), newFloatAttribute("epsilon", 0.0625))
 	return true
@@ -130,14 +130,14 @@ func addScaleAndOffset(b *builder, x string) {
 	v := b.findValue(x)
 	columns := v.Dims[len(v.Dims)-1]
 	if b.randomBool(60) {
-		in := []string{x, b.addScales(columns)}
+		in := []string{x, b.addFactorConstant(columns)}
 		if b.randomBool(30) {
 			slices.Reverse(in)
 		}
 		x = b.addNode("Mul", in, v.WithRange(2*v.Low, 2*v.High))
 	}
 	if b.randomBool(60) {
-		b.addNode("Add", []string{x, b.addOffsets(columns)}, v.WithRange(2*v.Low-2, 2*v.High+2))
+		b.addNode("Add", []string{x, b.addAddendConstant(columns)}, v.WithRange(2*v.Low-2, 2*v.High+2))
 	}
 }
 
@@ -177,14 +177,14 @@ func addGroupNormalizationParts(b *builder, x string) bool {
 	if rest < 4 {
 		return false
 	}
-	three := b.addNode("Reshape", []string{x, b.addInts(0, 2, -1)}, v.WithDims(n, 2, rest))
+	three := b.addNode("Reshape", []string{x, b.addIntVector(0, 2, -1)}, v.WithDims(n, 2, rest))
 	scale := b.addConstant(onnx.Float, []int{2}, []float64{1, 1})
 	bias := b.addConstant(onnx.Float, []int{2}, []float64{0, 0})
 	y := b.addNode("InstanceNormalization", []string{three, scale, bias}, v.WithRange(-8, 8).WithDims(n, 2, rest), newFloatAttribute("epsilon", 0.0625))
-	y = b.addNode("Reshape", []string{y, b.addInts(v.Dims...)}, v.WithRange(-8, 8))
+	y = b.addNode("Reshape", []string{y, b.addIntVector(v.Dims...)}, v.WithRange(-8, 8))
 	if b.randomBool(70) {
-		y = b.addNode("Mul", []string{y, b.addScales(c, 1, 1)}, v.WithRange(-16, 16))
-		b.addNode("Add", []string{y, b.addOffsets(c, 1, 1)}, v.WithRange(-18, 18))
+		y = b.addNode("Mul", []string{y, b.addFactorConstant(c, 1, 1)}, v.WithRange(-16, 16))
+		b.addNode("Add", []string{y, b.addAddendConstant(c, 1, 1)}, v.WithRange(-18, 18))
 	}
 	return true
 }
@@ -247,7 +247,7 @@ func (b *builder) addReduceNode(op, x string, out onnxgraph.Value, keep int, axe
 		return b.addNode(op, []string{x}, out, keepdims)
 	}
 	if b.graph.Opset >= 18 || op == "ReduceSum" && b.graph.Opset >= 13 {
-		return b.addNode(op, []string{x, b.addInts(axes...)}, out, keepdims)
+		return b.addNode(op, []string{x, b.addIntVector(axes...)}, out, keepdims)
 	}
 	return b.addNode(op, []string{x}, out, newIntsAttribute("axes", axes...), keepdims)
 }

@@ -115,7 +115,7 @@ func addConv(b *builder, x string) bool {
 	in := []string{x, addMatrixWeights(b, k, 0, append([]int{out, c / group}, w.kernel...)...)}
 	switch {
 	case b.randomBool(55):
-		in = append(in, b.addOffsets(out))
+		in = append(in, b.addAddendConstant(out))
 	case b.randomBool(10):
 		in = append(in, "")
 	}
@@ -124,11 +124,11 @@ func addConv(b *builder, x string) bool {
 	return true
 }
 
-// addMatrixWeights adds a constant of shape dims for sums of k products, like [builder.addWeights],
+// addMatrixWeights adds a constant of shape dims for sums of k products, like [builder.addWeightConstant],
 // and returns its name. Sometimes the weights are int8 values that a DequantizeLinear node scales,
 // all by one number or each slice along axis by its own. The zero point is left out or 0.
 func addMatrixWeights(b *builder, k, axis int, dims ...int) string {
-	w := b.addWeights(k, dims...)
+	w := b.addWeightConstant(k, dims...)
 	if b.graph.Opset < 10 || len(dims) < 2 || b.randomBool(85) {
 		return w
 	}
@@ -217,9 +217,9 @@ func addConvTranspose(b *builder, x string) bool {
 	if onnx.Elements(dims) > maxElements || onnx.Elements(dims)*k > maxProducts {
 		return false
 	}
-	in := []string{x, b.addWeights(c/group*max(1, onnx.Elements(kernel)/onnx.Elements(stride)), append([]int{c, out / group}, kernel...)...)}
+	in := []string{x, b.addWeightConstant(c/group*max(1, onnx.Elements(kernel)/onnx.Elements(stride)), append([]int{c, out / group}, kernel...)...)}
 	if b.randomBool(55) {
-		in = append(in, b.addOffsets(out))
+		in = append(in, b.addAddendConstant(out))
 	}
 	a := []onnxgraph.Attribute{newIntsAttribute("kernel_shape", kernel...), newIntsAttribute("strides", stride...), newIntsAttribute("pads", slices.Concat(begin, end)...)}
 	a = append(a, newIntsAttribute("dilations", dilation...), newIntsAttribute("output_padding", more...), newIntAttribute("group", group))
@@ -269,7 +269,7 @@ func addGemm(b *builder, x string) bool {
 		out.Low, out.High = out.Low*2, out.High*2
 	}
 	if b.graph.Opset < 11 || b.randomBool(70) {
-		in = append(in, b.addOffsets(pickRandom(b, []int{n}, []int{n}, []int{}, []int{1}, []int{1, n}, []int{m, 1}, []int{m, n})...))
+		in = append(in, b.addAddendConstant(pickRandom(b, []int{n}, []int{n}, []int{}, []int{1}, []int{1, n}, []int{m, 1}, []int{m, n})...))
 		if b.randomBool(20) {
 			a = append(a, newFloatAttribute("beta", pickRandom(b, float32(0.5), 0, 2, -1)))
 			out.Low, out.High = out.Low-2, out.High+2
@@ -304,18 +304,18 @@ func addConstantMatMul(b *builder, x string) bool {
 		dims := append(slices.Clone(v.Dims[:r-1]), n)
 		return b.addMatMul(x, addMatrixWeights(b, k, 1, k, n), k, dims)
 	case form < 65: // x times a vector
-		return b.addMatMul(x, b.addWeights(k, k), k, slices.Clone(v.Dims[:r-1]))
+		return b.addMatMul(x, b.addWeightConstant(k, k), k, slices.Clone(v.Dims[:r-1]))
 	case form < 75 && r >= 3: // x times a matrix for each matrix of x
-		weights := b.addWeights(k, append(slices.Clone(v.Dims[:r-2]), k, n)...)
+		weights := b.addWeightConstant(k, append(slices.Clone(v.Dims[:r-2]), k, n)...)
 		return b.addMatMul(x, weights, k, append(slices.Clone(v.Dims[:r-1]), n))
 	case r >= 2: // a matrix times x
 		k = v.Dims[r-2]
 		n = b.randomExtent(20)
 		dims := slices.Clone(v.Dims)
 		dims[r-2] = n
-		return b.addMatMul(b.addWeights(k, n, k), x, k, dims)
+		return b.addMatMul(b.addWeightConstant(k, n, k), x, k, dims)
 	}
-	return b.addMatMul(b.addWeights(k, n, k), x, k, []int{n})
+	return b.addMatMul(b.addWeightConstant(k, n, k), x, k, []int{n})
 }
 
 // addMatMul adds a MatMul of x and y with a result of shape dims, whose elements are sums of k

@@ -7,9 +7,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// addRecurrentForm returns attributes for other activations, whose results are from -1 to 1, a limit of
-// their arguments or coupled gates. If in has an entry for sequence lengths, it may set it.
-func addRecurrentForm(b *builder, op string, directions, steps, batch int, in []string) (a []onnxgraph.Attribute) {
+// chooseRecurrentAttributes returns attributes for other activations, whose results are from -1 to 1, a
+// limit of their arguments or coupled gates. If in has an entry for sequence lengths, it may set it.
+func chooseRecurrentAttributes(b *builder, op string, directions, steps, batch int, in []string) (a []onnxgraph.Attribute) {
 	if b.randomBool(50) {
 		each := map[string]int{"LSTM": 3, "GRU": 2, "RNN": 1}[op]
 		names := onnxgraph.Attribute{Name: "activations", Kind: onnxgraph.TextsKind}
@@ -54,9 +54,9 @@ func addRecurrentOperator(b *builder, x string) bool {
 		directions = 2
 	}
 	steps, batch, k, hidden := v.Dims[0], v.Dims[1], v.Dims[2], pickRandom(b, 1, 3, 5, 8)
-	in := []string{x, b.addWeights(k, directions, gates*hidden, k), b.addWeights(hidden, directions, gates*hidden, hidden), "", "", "", ""}
+	in := []string{x, b.addWeightConstant(k, directions, gates*hidden, k), b.addWeightConstant(hidden, directions, gates*hidden, hidden), "", "", "", ""}
 	if b.randomBool(70) {
-		in[3] = b.addOffsets(directions, 2*gates*hidden)
+		in[3] = b.addAddendConstant(directions, 2*gates*hidden)
 	}
 	states := []int{directions, batch, hidden}
 	for i := 5; i < 7; i++ {
@@ -65,7 +65,7 @@ func addRecurrentOperator(b *builder, x string) bool {
 		case b.randomBool(25):
 			in[i] = b.addConstant(onnx.Float, states, make([]float64, onnx.Elements(states)))
 		case b.randomBool(25):
-			in[i] = b.addOffsets(states...)
+			in[i] = b.addAddendConstant(states...)
 		}
 	}
 	for in[len(in)-1] == "" {
@@ -76,7 +76,7 @@ func addRecurrentOperator(b *builder, x string) bool {
 		a = append(a, newIntAttribute("linear_before_reset", b.rng.IntN(2)))
 	}
 	if b.randomBool(25) {
-		a = append(a, addRecurrentForm(b, op, directions, steps, batch, in)...)
+		a = append(a, chooseRecurrentAttributes(b, op, directions, steps, batch, in)...)
 	}
 	bound := v.WithRange(-1, 1)
 	out := []onnxgraph.Value{bound.WithDims(steps, directions, batch, hidden), bound.WithDims(states...)}

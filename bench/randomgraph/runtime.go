@@ -19,8 +19,8 @@ func isRuntimeSeed(seed uint64, o Options) bool { return seed%8 == 3 && o.Opset 
 // runtimeChoices add an operator with inputs of its own. The result is false if the operator set of
 // the graph lacks the operator.
 var runtimeChoices = [...]func(b *builder) bool{
-	addStandardAttention, addStandardAttention, addMultiHead, addMultiHead, addGroupQuery, addGroupQuery, addProjectedAttention, addRotary,
-	addSwishOrRMSNorm, addSwishOrRMSNorm, addFusedConv, addFusedGemm, addBitsProduct, addQuantizedGemm, addIntegerProduct, addBiasedOperator,
+	addStandardAttention, addStandardAttention, addMicrosoftAttention, addMicrosoftAttention, addGroupQueryAttention, addGroupQueryAttention, addProjectedAttention, addRotary,
+	addSwishOrRMSNorm, addSwishOrRMSNorm, addFusedConv, addFusedGemm, addMatMulNBits, addQuantizedGemm, addIntegerProduct, addBiasedOperator,
 }
 
 // newRuntimeGraph returns a graph that begins with an operator of runtimeChoices and goes on like
@@ -71,8 +71,8 @@ func padInputs(inputs []string, n int, next ...string) []string {
 	return append(inputs, next...)
 }
 
-// floats describes a float32 tensor with elements from -high to high.
-func floats(high float64, dims ...int) onnxgraph.Value {
+// describeFloats describes a float32 tensor with elements from -high to high.
+func describeFloats(high float64, dims ...int) onnxgraph.Value {
 	return onnxgraph.Value{Type: onnx.Float, Dims: dims, Low: -high, High: high}
 }
 
@@ -100,9 +100,9 @@ func addStandardAttention(b *builder) bool {
 		past = b.randomInt(1, 5)
 		in = padInputs(in, 4, b.addSmallInput(batch, groups, past, size), b.addSmallInput(batch, groups, past, size))
 	}
-	out := []onnxgraph.Value{floats(1, dims(rows, heads)...)}
+	out := []onnxgraph.Value{describeFloats(1, dims(rows, heads)...)}
 	if past > 0 {
-		out = append(out, floats(1, batch, groups, past+keys, size), floats(1, batch, groups, past+keys, size))
+		out = append(out, describeFloats(1, batch, groups, past+keys, size), describeFloats(1, batch, groups, past+keys, size))
 	}
 	switch {
 	case filled:
@@ -116,13 +116,13 @@ func addStandardAttention(b *builder) bool {
 		if keys >= rows && b.randomBool(40) {
 			a = append(a, newIntAttribute("is_causal", 1))
 		}
-		in = padInputs(in, 6, b.addInts(last...))
+		in = padInputs(in, 6, b.addIntVector(last...))
 	case b.randomBool(40) && (rows > 1 || keys == 1): // onnxruntime 1.30 hides nothing from a single query, against the definition
 		a = append(a, newIntAttribute("is_causal", 1))
 	}
 	if b.randomBool(40) {
 		in = padInputs(in, 4)
-		in[3] = b.addOffsets(rows, past+keys)
+		in[3] = b.addAddendConstant(rows, past+keys)
 	}
 	if b.randomBool(30) {
 		a = append(a, newFloatAttribute("scale", 0.25))
@@ -134,8 +134,8 @@ func addStandardAttention(b *builder) bool {
 	return true
 }
 
-// addMultiHead adds com.microsoft's MultiHeadAttention with some of its options.
-func addMultiHead(b *builder) bool {
+// addMicrosoftAttention adds com.microsoft's MultiHeadAttention with some of its options.
+func addMicrosoftAttention(b *builder) bool {
 	batch, rows, heads, size := b.randomInt(1, 2), b.randomInt(1, 9), pickRandom(b, 1, 2, 4), pickRandom(b, 4, 8)
 	keys := rows
 	a := []onnxgraph.Attribute{newIntAttribute("num_heads", heads)}
@@ -147,21 +147,21 @@ func addMultiHead(b *builder) bool {
 	width := heads * size
 	in := []string{b.addSmallInput(batch, rows, width), b.addSmallInput(batch, keys, width), b.addSmallInput(batch, keys, width)}
 	if b.randomBool(40) {
-		in = append(in, b.addOffsets(3*width))
+		in = append(in, b.addAddendConstant(3*width))
 	}
 	if b.randomBool(40) {
-		in = padInputs(in, 5, b.addOffsets(pickRandom(b, 1, batch), heads, rows, keys))
+		in = padInputs(in, 5, b.addAddendConstant(pickRandom(b, 1, batch), heads, rows, keys))
 	}
 	if b.randomBool(30) {
 		a = append(a, newFloatAttribute("scale", 0.25))
 	}
-	b.addMicrosoftNode("MultiHeadAttention", in, []onnxgraph.Value{floats(3, batch, rows, width)}, a...)
+	b.addMicrosoftNode("MultiHeadAttention", in, []onnxgraph.Value{describeFloats(3, batch, rows, width)}, a...)
 	return true
 }
 
-// addGroupQuery adds com.microsoft's GroupQueryAttention, without past keys or with a cache that may
+// addGroupQueryAttention adds com.microsoft's GroupQueryAttention, without past keys or with a cache that may
 // be longer than they are, and some of its options.
-func addGroupQuery(b *builder) bool {
+func addGroupQueryAttention(b *builder) bool {
 	batch, rows, groups, size := b.randomInt(1, 2), b.randomInt(2, 6), pickRandom(b, 1, 2), 16
 	heads := groups * pickRandom(b, 1, 2)
 	room, past := 0, 0
@@ -191,10 +191,10 @@ func addGroupQuery(b *builder) bool {
 		a = append(a, newIntAttribute("do_rotary", 1), newIntAttribute("rotary_interleaved", b.rng.IntN(2)))
 	}
 	if b.randomBool(30) {
-		in = padInputs(in, 10, b.addOffsets(1, heads, rows, total))
+		in = padInputs(in, 10, b.addAddendConstant(1, heads, rows, total))
 	}
 	if b.randomBool(30) {
-		in = padInputs(in, 11, b.addOffsets(heads))
+		in = padInputs(in, 11, b.addAddendConstant(heads))
 	} else if b.randomBool(20) {
 		a = append(a, newIntAttribute("smooth_softmax", 1))
 	}
@@ -204,20 +204,20 @@ func addGroupQuery(b *builder) bool {
 	if b.randomBool(30) {
 		a = append(a, newFloatAttribute("softcap", 2))
 	}
-	cache := floats(2, batch, groups, max(room, total), size)
-	b.addMicrosoftNode("GroupQueryAttention", in, []onnxgraph.Value{floats(1, batch, rows, heads*size), cache, cache}, a...)
+	cache := describeFloats(2, batch, groups, max(room, total), size)
+	b.addMicrosoftNode("GroupQueryAttention", in, []onnxgraph.Value{describeFloats(1, batch, rows, heads*size), cache, cache}, a...)
 	return true
 }
 
 // addProjectedAttention adds com.microsoft's Attention, which has its own weights.
 func addProjectedAttention(b *builder) bool {
 	batch, rows, heads, size, width := b.randomInt(1, 2), b.randomInt(1, 9), pickRandom(b, 1, 2, 4), pickRandom(b, 4, 8), pickRandom(b, 8, 16)
-	in := []string{b.addSmallInput(batch, rows, width), b.addWeights(width, width, 3*heads*size), b.addOffsets(3 * heads * size)}
+	in := []string{b.addSmallInput(batch, rows, width), b.addWeightConstant(width, width, 3*heads*size), b.addAddendConstant(3 * heads * size)}
 	a := []onnxgraph.Attribute{newIntAttribute("num_heads", heads), newIntAttribute("unidirectional", b.rng.IntN(2))}
 	if b.randomBool(40) {
-		in = padInputs(in, 5, b.addOffsets(1, heads, rows, rows))
+		in = padInputs(in, 5, b.addAddendConstant(1, heads, rows, rows))
 	}
-	b.addMicrosoftNode("Attention", in, []onnxgraph.Value{floats(4, batch, rows, heads*size)}, a...)
+	b.addMicrosoftNode("Attention", in, []onnxgraph.Value{describeFloats(4, batch, rows, heads*size)}, a...)
 	return true
 }
 
@@ -225,14 +225,14 @@ func addProjectedAttention(b *builder) bool {
 func addRotary(b *builder) bool {
 	batch, heads, rows, size, most := b.randomInt(1, 2), b.randomInt(1, 3), b.randomInt(1, 7), pickRandom(b, 4, 8), 12
 	x := b.addInput(batch, heads, rows, size)
-	cos, sin := b.addWeights(1, most, size/2), b.addWeights(1, most, size/2)
+	cos, sin := b.addWeightConstant(1, most, size/2), b.addWeightConstant(1, most, size/2)
 	places := make([]float64, batch*rows)
 	for i := range places {
 		places[i] = float64(b.rng.IntN(most))
 	}
 	at := b.addConstant(onnx.Int64, []int{batch, rows}, places)
 	a := newIntAttribute("interleaved", b.rng.IntN(2))
-	out := []onnxgraph.Value{floats(8, batch, heads, rows, size)}
+	out := []onnxgraph.Value{describeFloats(8, batch, heads, rows, size)}
 	if b.graph.Opset >= 23 && b.randomBool(70) {
 		b.addNodeWithOutputs("RotaryEmbedding", []string{x, cos, sin, at}, out, a)
 	} else {
@@ -253,15 +253,15 @@ func addSwishOrRMSNorm(b *builder) bool {
 		return false
 	}
 	axis := b.randomInt(1, 2)
-	b.addNode("RMSNormalization", []string{x, b.addScales(v.Dims[axis:]...)}, v.WithRange(-20, 20), newIntAttribute("axis", axis), newFloatAttribute("epsilon", 0.0625))
+	b.addNode("RMSNormalization", []string{x, b.addFactorConstant(v.Dims[axis:]...)}, v.WithRange(-20, 20), newIntAttribute("axis", axis), newFloatAttribute("epsilon", 0.0625))
 	return true
 }
 
 // addFusedConv adds com.microsoft's FusedConv, which may add another tensor before its activation.
 func addFusedConv(b *builder) bool {
 	n, c, h, out := b.randomInt(1, 2), b.randomInt(1, 5), b.randomInt(3, 8), b.randomInt(1, 6)
-	x, w := b.addInput(n, c, h, h), b.addWeights(9*c, out, c, 3, 3)
-	in := []string{x, w, b.addOffsets(out)}
+	x, w := b.addInput(n, c, h, h), b.addWeightConstant(9*c, out, c, 3, 3)
+	in := []string{x, w, b.addAddendConstant(out)}
 	a := []onnxgraph.Attribute{newIntsAttribute("pads", 1, 1, 1, 1), newIntsAttribute("kernel_shape", 3, 3)}
 	if b.randomBool(40) {
 		in = append(in, b.addInput(n, out, h, h))
@@ -272,7 +272,7 @@ func addFusedConv(b *builder) bool {
 	case 1:
 		a = append(a, newTextAttribute("activation", "LeakyRelu"), onnxgraph.Attribute{Name: "activation_params", Kind: onnxgraph.FloatsKind, Floats: []float32{0.25}})
 	}
-	b.addMicrosoftNode("FusedConv", in, []onnxgraph.Value{floats(60, n, out, h, h)}, a...)
+	b.addMicrosoftNode("FusedConv", in, []onnxgraph.Value{describeFloats(60, n, out, h, h)}, a...)
 	return true
 }
 
@@ -287,14 +287,14 @@ func addFusedGemm(b *builder) bool {
 	if b.randomBool(40) {
 		a = append(a, newFloatAttribute("alpha", 0.5))
 	}
-	in := []string{b.addInput(m, k), b.addWeights(k, w...), b.addOffsets(n)}
-	b.addMicrosoftNode("FusedGemm", in, []onnxgraph.Value{floats(20, m, n)}, a...)
+	in := []string{b.addInput(m, k), b.addWeightConstant(k, w...), b.addAddendConstant(n)}
+	b.addMicrosoftNode("FusedGemm", in, []onnxgraph.Value{describeFloats(20, m, n)}, a...)
 	return true
 }
 
-// addBitsProduct adds com.microsoft's MatMulNBits: a product with weights of a few bits, in blocks
+// addMatMulNBits adds com.microsoft's MatMulNBits: a product with weights of a few bits, in blocks
 // with a scale each.
-func addBitsProduct(b *builder) bool {
+func addMatMulNBits(b *builder) bool {
 	m, blocks, n, bits := b.randomInt(1, 6), b.randomInt(1, 3), b.randomInt(1, 9), pickRandom(b, 4, 8)
 	const block = 16
 	row := block * bits / 8
@@ -305,7 +305,7 @@ func addBitsProduct(b *builder) bool {
 		each := (blocks*bits + 7) / 8
 		in = append(in, b.addConstant(onnx.Uint8, []int{n * each}, onnxgraph.RandomMultiples(b.rng, n*each, 0, 255, 1)))
 	}
-	b.addMicrosoftNode("MatMulNBits", in, []onnxgraph.Value{floats(50, m, n)}, newIntAttribute("K", block*blocks), newIntAttribute("N", n), newIntAttribute("bits", bits), newIntAttribute("block_size", block))
+	b.addMicrosoftNode("MatMulNBits", in, []onnxgraph.Value{describeFloats(50, m, n)}, newIntAttribute("K", block*blocks), newIntAttribute("N", n), newIntAttribute("bits", bits), newIntAttribute("block_size", block))
 	return true
 }
 
@@ -336,7 +336,7 @@ func addQuantizedGemm(b *builder) bool {
 	if b.randomBool(60) {
 		in = append(in, b.addConstant(onnx.Int32, []int{n}, onnxgraph.RandomMultiples(b.rng, n, -200, 200, 1)))
 	}
-	b.addMicrosoftNode("QGemm", in, []onnxgraph.Value{floats(60, m, n)}, newIntAttribute("transB", transposed), newFloatAttribute("alpha", pickRandom(b, float32(1), 0.5)))
+	b.addMicrosoftNode("QGemm", in, []onnxgraph.Value{describeFloats(60, m, n)}, newIntAttribute("transB", transposed), newFloatAttribute("alpha", pickRandom(b, float32(1), 0.5)))
 	return true
 }
 
@@ -348,9 +348,9 @@ func addIntegerProduct(b *builder) bool {
 	q := b.addNode("QuantizeLinear", []string{b.addInput(m, k), scale, zero}, onnxgraph.Value{Type: onnx.Uint8, Dims: []int{m, k}, High: 255, Exact: true})
 	in := []string{q, w[0], scale, w[1], zero, w[2]}
 	if b.randomBool(50) {
-		in = append(in, b.addOffsets(n))
+		in = append(in, b.addAddendConstant(n))
 	}
-	b.addMicrosoftNode("MatMulIntegerToFloat", in, []onnxgraph.Value{floats(60, m, n)})
+	b.addMicrosoftNode("MatMulIntegerToFloat", in, []onnxgraph.Value{describeFloats(60, m, n)})
 	return true
 }
 
@@ -358,7 +358,7 @@ func addIntegerProduct(b *builder) bool {
 func addBiasedOperator(b *builder) bool {
 	n, rows, columns := b.randomInt(1, 3), b.randomInt(1, 6), b.randomInt(2, 20)
 	x := b.addSmallInput(n, rows, columns)
-	b.addMicrosoftNode("BiasSoftmax", []string{x, b.addOffsets(n, rows, columns)}, []onnxgraph.Value{{Type: onnx.Float, Dims: []int{n, rows, columns}, High: 1}},
+	b.addMicrosoftNode("BiasSoftmax", []string{x, b.addAddendConstant(n, rows, columns)}, []onnxgraph.Value{{Type: onnx.Float, Dims: []int{n, rows, columns}, High: 1}},
 		newIntAttribute("axis", 2), newIntAttribute("is_inner_broadcast", 1))
 	return true
 }

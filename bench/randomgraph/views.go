@@ -64,7 +64,7 @@ func addReshape(b *builder, x string) bool {
 	if b.graph.Opset >= 14 && b.randomBool(15) && !slices.Contains(shape, 0) {
 		a = append(a, newIntAttribute("allowzero", b.rng.IntN(2)))
 	}
-	b.addNode("Reshape", []string{x, b.addInts(shape...)}, v.WithDims(dims...), a...)
+	b.addNode("Reshape", []string{x, b.addIntVector(shape...)}, v.WithDims(dims...), a...)
 	return true
 }
 
@@ -110,7 +110,7 @@ func addViewOperator(b *builder, x string) bool {
 		if !ok || len(out) > 5 {
 			return false
 		}
-		b.addNode("Expand", []string{x, b.addInts(dims...)}, v.WithDims(out...))
+		b.addNode("Expand", []string{x, b.addIntVector(dims...)}, v.WithDims(out...))
 	case "Tile":
 		if n == 0 || v.Type != onnx.Float {
 			return false
@@ -124,7 +124,7 @@ func addViewOperator(b *builder, x string) bool {
 		if onnx.Elements(out) > maxElements {
 			return false
 		}
-		b.addNode("Tile", []string{x, b.addInts(repeats...)}, v.WithDims(out...))
+		b.addNode("Tile", []string{x, b.addIntVector(repeats...)}, v.WithDims(out...))
 	}
 	return true
 }
@@ -135,7 +135,7 @@ func (b *builder) addOperatorWithAxes(op, x string, out onnxgraph.Value, axes ..
 	if b.graph.Opset < 13 {
 		return b.addNode(op, []string{x}, out, newIntsAttribute("axes", axes...))
 	}
-	return b.addNode(op, []string{x, b.addInts(axes...)}, out)
+	return b.addNode(op, []string{x, b.addIntVector(axes...)}, out)
 }
 
 // addUnsqueeze adds an Unsqueeze of x by one or two axes. It returns false if x has rank 5.
@@ -287,15 +287,15 @@ func addSlice(b *builder, x string) bool {
 		b.addNode("Slice", []string{x}, v.WithDims(dims...), a...)
 		return true
 	}
-	in := []string{x, b.addInts(starts...), b.addInts(ends...)}
+	in := []string{x, b.addIntVector(starts...), b.addIntVector(ends...)}
 	if !leading {
-		in = append(in, b.addInts(axes...))
+		in = append(in, b.addIntVector(axes...))
 	}
 	if slices.ContainsFunc(steps, func(s int) bool { return s != 1 }) || b.randomBool(50) {
 		if leading {
 			in = append(in, "")
 		}
-		in = append(in, b.addInts(steps...))
+		in = append(in, b.addIntVector(steps...))
 	}
 	b.addNode("Slice", in, v.WithDims(dims...))
 	return true
@@ -325,7 +325,7 @@ func addConcat(b *builder, x string) bool {
 		dims := slices.Clone(v.Dims)
 		dims[axis] = b.randomInt(1, 4)
 		if onnx.Elements(dims) <= maxElements {
-			y = b.addOffsets(dims...)
+			y = b.addAddendConstant(dims...)
 		}
 	}
 	in := []string{x, y}
@@ -397,7 +397,7 @@ func addSplit(b *builder, x string) bool {
 		b.addNodeWithOutputs("Split", []string{x}, out, a, newIntsAttribute("split", sizes...))
 		return true
 	}
-	b.addNodeWithOutputs("Split", []string{x, b.addInts(sizes...)}, out, a)
+	b.addNodeWithOutputs("Split", []string{x, b.addIntVector(sizes...)}, out, a)
 	return true
 }
 
@@ -469,9 +469,9 @@ func addPad(b *builder, x string) bool {
 		for _, axis := range axes {
 			pads = append(pads, end[axis])
 		}
-		in[1], in[3] = b.addInts(pads...), b.addInts(signed...)
+		in[1], in[3] = b.addIntVector(pads...), b.addIntVector(signed...)
 	} else {
-		in[1] = b.addInts(slices.Concat(begin, end)...)
+		in[1] = b.addIntVector(slices.Concat(begin, end)...)
 	}
 	if mode == "constant" && (fill != 0 || b.randomBool(50)) {
 		in[2] = b.addConstant(onnx.Float, nil, []float64{fill})
