@@ -6,8 +6,8 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// mapElements returns a function that applies f to each element.
-func mapElements(f func(v float64) float64) func(in [][]float64) [][]float64 {
+// newElementFunc returns a function that applies f to each element.
+func newElementFunc(f func(v float64) float64) func(in [][]float64) [][]float64 {
 	return func(in [][]float64) [][]float64 {
 		out := make([]float64, len(in[0]))
 		for i, v := range in[0] {
@@ -17,20 +17,20 @@ func mapElements(f func(v float64) float64) func(in [][]float64) [][]float64 {
 	}
 }
 
-// same returns the result of an operation that keeps the type and the shape of value v.
-func (g *generator) same(v int) []result { return []result{{g.Values[v].Type, g.Values[v].Dims}} }
+// resultLike returns the result of an operation that keeps the type and the shape of value v.
+func (g *generator) resultLike(v int) []result { return []result{{g.Values[v].Type, g.Values[v].Dims}} }
 
-// positive returns a value with the shape of x and elements from low to about 10, or -1.
-func (g *generator) positive(x int, low float64) int {
+// emitPositive returns a value with the shape of x and elements from low to about 10, or -1.
+func (g *generator) emitPositive(x int, low float64) int {
 	op, f := "abs", math.Abs
-	if g.coin() {
+	if g.tossCoin() {
 		op, f = "square", func(v float64) float64 { return v * v }
 	}
-	y := g.emit(op, []int{x}, g.same(x), op == "abs", []string{g.use("x", x)}, mapElements(f))
+	y := g.emit(op, []int{x}, g.resultLike(x), op == "abs", []string{g.formatValueArgument("x", x)}, newElementFunc(f))
 	if y == nil {
 		return -1
 	}
-	z := g.emit("add", y, g.same(x), true, []string{g.use("x", y[0]), g.number("y", low)}, mapElements(func(v float64) float64 { return v + low }))
+	z := g.emit("add", y, g.resultLike(x), true, []string{g.formatValueArgument("x", y[0]), g.formatNumber("y", low)}, newElementFunc(func(v float64) float64 { return v + low }))
 	if z == nil {
 		return -1
 	}
@@ -58,10 +58,10 @@ var narrow = map[string]func(v float64) float64{ // for arguments from -0.7 to 0
 	"asin": math.Asin, "acos": math.Acos, "atanh": math.Atanh,
 }
 
-// choose returns one of the names.
-func (g *generator) choose(names ...string) string { return names[g.IntN(len(names))] }
+// chooseName returns one of the names.
+func (g *generator) chooseName(names ...string) string { return names[g.IntN(len(names))] }
 
-func (g *generator) unary() {
+func (g *generator) emitUnary() {
 	x := g.pickFloat(0, 5)
 	if x < 0 {
 		return
@@ -70,90 +70,90 @@ func (g *generator) unary() {
 	var f func(v float64) float64
 	switch g.IntN(6) {
 	case 0:
-		op = g.choose("exp", "exp2", "sinh", "cosh")
+		op = g.chooseName("exp", "exp2", "sinh", "cosh")
 		f = bounded[op]
-		if highest(g.Values[x].data) > 3.5 {
+		if largestMagnitude(g.Values[x].data) > 3.5 {
 			return
 		}
 	case 1:
-		op = g.choose("asin", "acos", "atanh")
+		op = g.chooseName("asin", "acos", "atanh")
 		f = narrow[op]
-		y := g.emit("clip", []int{x}, g.same(x), true, []string{g.use("x", x), g.number("alpha", -0.625), g.number("beta", 0.5)}, mapElements(func(v float64) float64 { return min(0.5, max(-0.625, v)) }))
+		y := g.emit("clip", []int{x}, g.resultLike(x), true, []string{g.formatValueArgument("x", x), g.formatNumber("alpha", -0.625), g.formatNumber("beta", 0.5)}, newElementFunc(func(v float64) float64 { return min(0.5, max(-0.625, v)) }))
 		if y == nil {
 			return
 		}
 		x = y[0]
 	case 2:
-		if x = g.positive(x, 0.5); x < 0 {
+		if x = g.emitPositive(x, 0.5); x < 0 {
 			return
 		}
-		op = g.choose("sqrt", "log", "rsqrt", "inverse")
+		op = g.chooseName("sqrt", "log", "rsqrt", "inverse")
 		eps := map[string]float64{"log": 1e-45, "rsqrt": 1e-12, "inverse": 1e-4}[op]
-		args := []string{g.use("x", x)}
-		if op != "sqrt" && g.coin() {
+		args := []string{g.formatValueArgument("x", x)}
+		if op != "sqrt" && g.tossCoin() {
 			eps = 0.25
-			args = append(args, g.number("epsilon", eps))
+			args = append(args, g.formatNumber("epsilon", eps))
 		}
 		f = map[string]func(v float64) float64{
 			"sqrt": math.Sqrt, "log": func(v float64) float64 { return math.Log(v + eps) },
 			"rsqrt": func(v float64) float64 { return 1 / math.Sqrt(v+eps) }, "inverse": func(v float64) float64 { return 1 / (v + eps) },
 		}[op]
-		g.emit(op, []int{x}, g.same(x), false, args, mapElements(f))
+		g.emit(op, []int{x}, g.resultLike(x), false, args, newElementFunc(f))
 		return
 	default:
-		op = g.choose("sigmoid", "tanh", "silu", "softplus", "softsign", "erf", "sin", "cos", "atan", "square", "relu", "relu6", "abs", "identity")
-		if op == "softplus" && highest(g.Values[x].data) > softplusMost {
+		op = g.chooseName("sigmoid", "tanh", "silu", "softplus", "softsign", "erf", "sin", "cos", "atan", "square", "relu", "relu6", "abs", "identity")
+		if op == "softplus" && largestMagnitude(g.Values[x].data) > softplusMost {
 			op = "sigmoid"
 		}
 		f = smooth[op]
 	}
-	g.emit(op, []int{x}, g.same(x), keepsExact[op], []string{g.use("x", x)}, mapElements(f))
+	g.emit(op, []int{x}, g.resultLike(x), keepsExact[op], []string{g.formatValueArgument("x", x)}, newElementFunc(f))
 }
 
 // softplusMost is the largest magnitude that softplus is computed of. The engine's result is 0 from 10.40625
 // on (see TestSoftplusEnds in bench/internal/agreement), where that of the definition is not.
 const softplusMost = 10
 
-// highest returns the largest magnitude.
-func highest(v []float64) (most float64) {
+// largestMagnitude returns the largest magnitude.
+func largestMagnitude(v []float64) (most float64) {
 	for _, x := range v {
 		most = max(most, math.Abs(x))
 	}
 	return most
 }
 
-// eighth returns a random multiple of 1/8 from low to high.
-func (g *generator) eighth(low, high float64) float64 {
+// chooseEighth returns a random multiple of 1/8 from low to high.
+func (g *generator) chooseEighth(low, high float64) float64 {
 	return low + float64(g.IntN(int((high-low)*8)+1))/8
 }
 
-// activation emits an operation with parameters.
-func (g *generator) activation() {
+// emitActivation emits an operation with parameters.
+func (g *generator) emitActivation() {
 	x := g.pickFloat(0, 5)
 	if x < 0 {
 		return
 	}
-	a, b := g.eighth(0.25, 2), g.eighth(0.25, 2)
-	if g.coin() {
+	a, b := g.chooseEighth(0.25, 2), g.chooseEighth(0.25, 2)
+	if g.tossCoin() {
 		a = -a
 	}
-	args := []string{g.use("x", x)}
+	args := []string{g.formatValueArgument("x", x)}
 	alpha := func(fallback float64) {
 		if g.IntN(3) == 0 {
 			a = fallback
 		} else {
-			args = append(args, g.number("alpha", a))
+			args = append(args, g.formatNumber("alpha", a))
 		}
 	}
 	beta := func(fallback float64) {
 		if g.IntN(3) == 0 {
 			b = fallback
 		} else {
-			args = append(args, g.number("beta", b))
+			args = append(args, g.formatNumber("beta", b))
 		}
 	}
 	var f func(v float64) float64
-	op := g.choose("leaky_relu", "elu", "clip", "clamped_relu", "sigmoid_hard", "linear_activation", "scaled_tanh", "threshold", "thresholded_relu", "gelu", "prelu", "softplus", "cast")
+	op := g.chooseName("leaky_relu", "elu", "clip", "clamped_relu", "sigmoid_hard", "linear_activation", "scaled_tanh", "threshold", "thresholded_relu", "gelu", "prelu", "softplus", "cast")
 	exact := false
 	switch op {
 	case "leaky_relu":
@@ -176,11 +176,11 @@ func (g *generator) activation() {
 	case "clip":
 		exact = true
 		a = -math.Abs(a)
-		args = append(args, g.number("alpha", a), g.number("beta", b))
+		args = append(args, g.formatNumber("alpha", a), g.formatNumber("beta", b))
 		f = func(v float64) float64 { return min(b, max(a, v)) }
 	case "clamped_relu":
 		exact = true
-		args = append(args, g.number("alpha", a), g.number("beta", b))
+		args = append(args, g.formatNumber("alpha", a), g.formatNumber("beta", b))
 		f = func(v float64) float64 {
 			if v < 0 {
 				v *= a
@@ -202,7 +202,7 @@ func (g *generator) activation() {
 		f = func(v float64) float64 { return a * math.Tanh(b*v) }
 	case "threshold":
 		exact = true
-		args = append(args, g.number("alpha", a))
+		args = append(args, g.formatNumber("alpha", a))
 		f = func(v float64) float64 { return max(v, a) }
 	case "thresholded_relu":
 		if exact = g.Values[x].exact; !exact {
@@ -216,8 +216,8 @@ func (g *generator) activation() {
 			return 0
 		}
 	case "gelu":
-		mode := g.choose("EXACT", "TANH_APPROXIMATION", "SIGMOID_APPROXIMATION")
-		args = append(args, g.unless(mode == "EXACT", func() string { return g.text("mode", mode) }))
+		mode := g.chooseName("EXACT", "TANH_APPROXIMATION", "SIGMOID_APPROXIMATION")
+		args = append(args, g.omitDefault(mode == "EXACT", func() string { return g.formatText("mode", mode) }))
 		f = map[string]func(v float64) float64{
 			"EXACT":                 func(v float64) float64 { return v * (1 + math.Erf(v/math.Sqrt2)) / 2 },
 			"TANH_APPROXIMATION":    func(v float64) float64 { return v * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(v+0.044715*v*v*v))) / 2 },
@@ -228,10 +228,10 @@ func (g *generator) activation() {
 		if len(d) < 3 {
 			return
 		}
-		slopes := g.numbers(d[1:2])
-		s := g.constant(g.float, []int{d[1]}, slopes)
+		slopes := g.chooseNumbers(d[1:2])
+		s := g.addConstant(g.float, []int{d[1]}, slopes)
 		inner := onnx.Elements(d[2:])
-		g.emit(op, []int{x, s}, g.same(x), true, append(args, g.use("alpha", s)), func(in [][]float64) [][]float64 {
+		g.emit(op, []int{x, s}, g.resultLike(x), true, append(args, g.formatValueArgument("alpha", s)), func(in [][]float64) [][]float64 {
 			out := make([]float64, len(in[0]))
 			for i, v := range in[0] {
 				if out[i] = v; v < 0 {
@@ -242,25 +242,25 @@ func (g *generator) activation() {
 		})
 		return
 	case "softplus":
-		if highest(g.Values[x].data) > softplusMost {
+		if largestMagnitude(g.Values[x].data) > softplusMost {
 			return
 		}
 		f = softplus
 	case "cast":
 		exact = true
-		g.emit(op, []int{x}, []result{{g.float, g.Values[x].Dims}}, true, append(args, g.text("dtype", typeNames[g.float])), mapElements(func(v float64) float64 { return v }))
+		g.emit(op, []int{x}, []result{{g.float, g.Values[x].Dims}}, true, append(args, g.formatText("dtype", typeNames[g.float])), newElementFunc(func(v float64) float64 { return v }))
 		return
 	}
-	g.emit(op, []int{x}, g.same(x), exact, args, mapElements(f))
+	g.emit(op, []int{x}, g.resultLike(x), exact, args, newElementFunc(f))
 }
 
-// discontinuous emits an operation whose results jump, of an exact value.
-func (g *generator) discontinuous() {
-	x := g.pick(func(v *Value) bool { return v.Type.IsFloat() && v.exact })
+// emitDiscontinuous emits an operation whose results jump, of an exact value.
+func (g *generator) emitDiscontinuous() {
+	x := g.pickValue(func(v *Value) bool { return v.Type.IsFloat() && v.exact })
 	if x < 0 {
 		return
 	}
-	op := g.choose("floor", "ceil", "round", "sign", "cast", "mod", "floor_div")
+	op := g.chooseName("floor", "ceil", "round", "sign", "cast", "mod", "floor_div")
 	f := map[string]func(v float64) float64{"floor": math.Floor, "ceil": math.Ceil, "round": math.RoundToEven, "sign": func(v float64) float64 {
 		switch {
 		case v < 0:
@@ -270,18 +270,18 @@ func (g *generator) discontinuous() {
 		}
 		return 0
 	}, "cast": math.Trunc}[op]
-	args := []string{g.use("x", x)}
+	args := []string{g.formatValueArgument("x", x)}
 	switch op {
 	case "cast":
-		if t := g.choose("int32", "bool"); t == "bool" {
-			g.emit(op, []int{x}, []result{{onnx.Bool, g.Values[x].Dims}}, true, append(args, g.text("dtype", "bool")), mapElements(func(v float64) float64 {
+		if t := g.chooseName("int32", "bool"); t == "bool" {
+			g.emit(op, []int{x}, []result{{onnx.Bool, g.Values[x].Dims}}, true, append(args, g.formatText("dtype", "bool")), newElementFunc(func(v float64) float64 {
 				if v != 0 {
 					return 1
 				}
 				return 0
 			}))
-		} else if y := g.emit(op, []int{x}, []result{{onnx.Int32, g.Values[x].Dims}}, true, append(args, g.text("dtype", "int32")), mapElements(f)); y != nil && g.coin() {
-			g.emit(op, y, []result{{g.float, g.Values[x].Dims}}, true, []string{g.use("x", y[0]), g.text("dtype", typeNames[g.float])}, mapElements(func(v float64) float64 { return v }))
+		} else if y := g.emit(op, []int{x}, []result{{onnx.Int32, g.Values[x].Dims}}, true, append(args, g.formatText("dtype", "int32")), newElementFunc(f)); y != nil && g.tossCoin() {
+			g.emit(op, y, []result{{g.float, g.Values[x].Dims}}, true, []string{g.formatValueArgument("x", y[0]), g.formatText("dtype", typeNames[g.float])}, newElementFunc(func(v float64) float64 { return v }))
 		}
 		return
 	case "mod", "floor_div":
@@ -290,9 +290,9 @@ func (g *generator) discontinuous() {
 		if op == "mod" {
 			f = func(v float64) float64 { return v - by*math.Floor(v/by) }
 		}
-		args = append(args, g.number("y", by))
+		args = append(args, g.formatNumber("y", by))
 	}
-	g.emit(op, []int{x}, g.same(x), true, args, mapElements(f))
+	g.emit(op, []int{x}, g.resultLike(x), true, args, newElementFunc(f))
 }
 
 // chooseNumber returns one of the numbers.
@@ -318,19 +318,19 @@ func broadcastDims(a, b []int) []int {
 	return out
 }
 
-// pair applies f to each pair of elements of shapes a and b, which broadcast to out.
-func pair(a, b, out []int, f func(x, y float64) float64) func(in [][]float64) [][]float64 {
+// newBroadcastFunc applies f to each pair of elements of shapes a and b, which broadcast to out.
+func newBroadcastFunc(a, b, out []int, f func(x, y float64) float64) func(in [][]float64) [][]float64 {
 	return func(in [][]float64) [][]float64 {
 		r := make([]float64, 0, onnx.Elements(out))
-		visit(out, func(at []int) {
-			r = append(r, f(in[0][offset(a, at)], in[1][offset(b, at)]))
+		forEachIndex(out, func(at []int) {
+			r = append(r, f(in[0][elementPosition(a, at)], in[1][elementPosition(b, at)]))
 		})
 		return [][]float64{r}
 	}
 }
 
-// visit calls f with each index of a shape in row-major order.
-func visit(dims []int, f func(at []int)) {
+// forEachIndex calls f with each index of a shape in row-major order.
+func forEachIndex(dims []int, f func(at []int)) {
 	at := make([]int, len(dims))
 	for range onnx.Elements(dims) {
 		f(at)
@@ -343,9 +343,9 @@ func visit(dims []int, f func(at []int)) {
 	}
 }
 
-// offset returns the position of the element at an index, of which it uses the last axes. An axis
+// elementPosition returns the position of the element at an index, of which it uses the last axes. An axis
 // of one element has index 0.
-func offset(dims, at []int) int {
+func elementPosition(dims, at []int) int {
 	o := 0
 	for i, d := range dims {
 		k := at[len(at)-len(dims)+i]
@@ -357,11 +357,11 @@ func offset(dims, at []int) int {
 	return o
 }
 
-// partner returns a value that broadcasts with x: another one, x itself, or a new constant.
-func (g *generator) partner(x int) int {
+// findPartner returns a value that broadcasts with x: another one, x itself, or a new constant.
+func (g *generator) findPartner(x int) int {
 	d := g.Values[x].Dims
 	if g.IntN(3) == 0 {
-		if y := g.pick(func(v *Value) bool { return v.Type == g.Values[x].Type && broadcastDims(d, v.Dims) != nil }); y >= 0 {
+		if y := g.pickValue(func(v *Value) bool { return v.Type == g.Values[x].Type && broadcastDims(d, v.Dims) != nil }); y >= 0 {
 			return y
 		}
 	}
@@ -377,11 +377,11 @@ func (g *generator) partner(x int) int {
 	}
 	if dims == nil {
 		dims = []int{1}
-		if len(d) == 0 || g.coin() {
-			return g.constant(g.float, nil, []float64{g.eighth(-2, 2)})
+		if len(d) == 0 || g.tossCoin() {
+			return g.addConstant(g.float, nil, []float64{g.chooseEighth(-2, 2)})
 		}
 	}
-	return g.constant(g.float, dims, g.numbers(dims))
+	return g.addConstant(g.float, dims, g.chooseNumbers(dims))
 }
 
 var pairs = map[string]func(x, y float64) float64{
@@ -390,24 +390,24 @@ var pairs = map[string]func(x, y float64) float64{
 	"real_div": func(x, y float64) float64 { return x / y }, "pow": math.Pow,
 }
 
-func (g *generator) binary() {
+func (g *generator) emitBinary() {
 	x := g.pickFloat(0, 5)
 	if x < 0 {
 		return
 	}
-	y := g.partner(x)
-	op := g.choose("add", "sub", "mul", "maximum", "minimum", "real_div", "pow")
+	y := g.findPartner(x)
+	op := g.chooseName("add", "sub", "mul", "maximum", "minimum", "real_div", "pow")
 	switch {
 	case op == "real_div":
-		if y = g.positive(y, 0.5); y < 0 {
+		if y = g.emitPositive(y, 0.5); y < 0 {
 			return
 		}
 	case op == "pow":
-		if x = g.positive(x, 0.25); x < 0 {
+		if x = g.emitPositive(x, 0.25); x < 0 {
 			return
 		}
-		y = g.constant(g.float, nil, []float64{g.chooseNumber(2, 0.5, -1, 3, -0.5, 1.5)})
-	case g.coin() && len(g.Values[y].Dims) > 0:
+		y = g.addConstant(g.float, nil, []float64{g.chooseNumber(2, 0.5, -1, 3, -0.5, 1.5)})
+	case g.tossCoin() && len(g.Values[y].Dims) > 0:
 		x, y = y, x
 	}
 	if !g.Values[y].Type.IsFloat() {
@@ -415,29 +415,29 @@ func (g *generator) binary() {
 	}
 	out := broadcastDims(g.Values[x].Dims, g.Values[y].Dims)
 	exact := op != "real_div" && op != "pow"
-	g.emit(op, []int{x, y}, []result{{g.float, out}}, exact, []string{g.use("x", x), g.use("y", y)}, pair(g.Values[x].Dims, g.Values[y].Dims, out, pairs[op]))
+	g.emit(op, []int{x, y}, []result{{g.float, out}}, exact, []string{g.formatValueArgument("x", x), g.formatValueArgument("y", y)}, newBroadcastFunc(g.Values[x].Dims, g.Values[y].Dims, out, pairs[op]))
 }
 
-// compare emits a comparison of exact values, and often an operation that reads the result.
-func (g *generator) compare() {
-	x := g.pick(func(v *Value) bool { return v.Type.IsFloat() && v.exact })
+// emitComparison emits a comparison of exact values, and often an operation that reads the result.
+func (g *generator) emitComparison() {
+	x := g.pickValue(func(v *Value) bool { return v.Type.IsFloat() && v.exact })
 	if x < 0 {
 		return
 	}
-	y := g.partner(x)
+	y := g.findPartner(x)
 	if !g.Values[y].exact || !g.Values[y].Type.IsFloat() {
 		return
 	}
 	out := broadcastDims(g.Values[x].Dims, g.Values[y].Dims)
-	op := g.choose("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
-	if len(g.Values[y].Dims) > 0 && g.coin() {
+	op := g.chooseName("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
+	if len(g.Values[y].Dims) > 0 && g.tossCoin() {
 		x, y = y, x
 	}
 	test := map[string]func(x, y float64) bool{
 		"less": func(x, y float64) bool { return x < y }, "less_equal": func(x, y float64) bool { return x <= y }, "greater": func(x, y float64) bool { return x > y },
 		"greater_equal": func(x, y float64) bool { return x >= y }, "equal": func(x, y float64) bool { return x == y }, "not_equal": func(x, y float64) bool { return x != y },
 	}[op]
-	r := g.emit(op, []int{x, y}, []result{{onnx.Bool, out}}, true, []string{g.use("x", x), g.use("y", y)}, pair(g.Values[x].Dims, g.Values[y].Dims, out, func(x, y float64) float64 {
+	r := g.emit(op, []int{x, y}, []result{{onnx.Bool, out}}, true, []string{g.formatValueArgument("x", x), g.formatValueArgument("y", y)}, newBroadcastFunc(g.Values[x].Dims, g.Values[y].Dims, out, func(x, y float64) float64 {
 		if test(x, y) {
 			return 1
 		}
@@ -446,37 +446,37 @@ func (g *generator) compare() {
 	if r == nil || g.IntN(4) == 0 {
 		return
 	}
-	other := g.pick(func(v *Value) bool { return v.Type == onnx.Bool && broadcastDims(out, v.Dims) != nil })
+	other := g.pickValue(func(v *Value) bool { return v.Type == onnx.Bool && broadcastDims(out, v.Dims) != nil })
 	switch g.IntN(4) {
 	case 0:
-		g.emit("logical_not", r, []result{{onnx.Bool, out}}, true, []string{g.use("x", r[0])}, mapElements(func(v float64) float64 { return 1 - v }))
+		g.emit("logical_not", r, []result{{onnx.Bool, out}}, true, []string{g.formatValueArgument("x", r[0])}, newElementFunc(func(v float64) float64 { return 1 - v }))
 	case 1:
-		g.emit("cast", r, []result{{g.float, out}}, true, []string{g.use("x", r[0]), g.text("dtype", typeNames[g.float])}, mapElements(func(v float64) float64 { return v }))
+		g.emit("cast", r, []result{{g.float, out}}, true, []string{g.formatValueArgument("x", r[0]), g.formatText("dtype", typeNames[g.float])}, newElementFunc(func(v float64) float64 { return v }))
 	case 2:
 		if other < 0 {
 			return
 		}
-		op := g.choose("logical_and", "logical_or", "logical_xor")
+		op := g.chooseName("logical_and", "logical_or", "logical_xor")
 		both := broadcastDims(out, g.Values[other].Dims)
-		g.emit(op, []int{r[0], other}, []result{{onnx.Bool, both}}, true, []string{g.use("x", r[0]), g.use("y", other)}, pair(out, g.Values[other].Dims, both, func(x, y float64) float64 {
+		g.emit(op, []int{r[0], other}, []result{{onnx.Bool, both}}, true, []string{g.formatValueArgument("x", r[0]), g.formatValueArgument("y", other)}, newBroadcastFunc(out, g.Values[other].Dims, both, func(x, y float64) float64 {
 			return map[string]float64{"logical_and": x * y, "logical_or": max(x, y), "logical_xor": math.Abs(x - y)}[op]
 		}))
 	case 3:
-		a := g.constant(g.float, out, g.numbers(out))
-		b := g.partner(a)
+		a := g.addConstant(g.float, out, g.chooseNumbers(out))
+		b := g.findPartner(a)
 		if !g.Values[b].Type.IsFloat() || len(broadcastDims(out, g.Values[b].Dims)) != len(out) || onnx.Elements(broadcastDims(out, g.Values[b].Dims)) != onnx.Elements(out) {
 			return
 		}
 		db := g.Values[b].Dims
 		ka, kb := "a", "b"
-		if g.coin() {
+		if g.tossCoin() {
 			ka, kb = kb, ka
 		}
-		g.emit("select", []int{r[0], a, b}, []result{{g.float, out}}, true, []string{g.use("cond", r[0]), g.use(ka, a), g.use(kb, b)}, func(in [][]float64) [][]float64 {
+		g.emit("select", []int{r[0], a, b}, []result{{g.float, out}}, true, []string{g.formatValueArgument("cond", r[0]), g.formatValueArgument(ka, a), g.formatValueArgument(kb, b)}, func(in [][]float64) [][]float64 {
 			var v []float64
-			visit(out, func(at []int) {
-				p, q := in[1][offset(out, at)], in[2][offset(db, at)]
-				if (in[0][offset(out, at)] != 0) != (ka == "a") {
+			forEachIndex(out, func(at []int) {
+				p, q := in[1][elementPosition(out, at)], in[2][elementPosition(db, at)]
+				if (in[0][elementPosition(out, at)] != 0) != (ka == "a") {
 					p = q
 				}
 				v = append(v, p)

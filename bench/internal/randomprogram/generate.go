@@ -34,8 +34,8 @@ func New(seed uint64, steps int) *Program {
 		g.float = onnx.Float
 	}
 	for range 1 + g.IntN(2) {
-		dims := g.shape(1 + g.IntN(5))
-		g.Inputs = append(g.Inputs, g.addValue(g.float, dims, g.numbers(dims), true))
+		dims := g.chooseShape(1 + g.IntN(5))
+		g.Inputs = append(g.Inputs, g.addValue(g.float, dims, g.chooseNumbers(dims), true))
 	}
 	n := 1 + g.IntN(steps)
 	for tries := 0; n > 0 && tries < 100; tries++ {
@@ -61,10 +61,10 @@ func New(seed uint64, steps int) *Program {
 	return g.Program.Select(out...)
 }
 
-func (g *generator) coin() bool { return g.IntN(2) == 0 }
+func (g *generator) tossCoin() bool { return g.IntN(2) == 0 }
 
-// shape returns a random shape.
-func (g *generator) shape(rank int) []int {
+// chooseShape returns a random shape.
+func (g *generator) chooseShape(rank int) []int {
 	for {
 		d := make([]int, rank)
 		for i := range d {
@@ -82,8 +82,8 @@ func (g *generator) shape(rank int) []int {
 	}
 }
 
-// numbers returns multiples of 1/8 from -3 to 3, one for each element of a shape.
-func (g *generator) numbers(dims []int) []float64 {
+// chooseNumbers returns multiples of 1/8 from -3 to 3, one for each element of a shape.
+func (g *generator) chooseNumbers(dims []int) []float64 {
 	v := make([]float64, onnx.Elements(dims))
 	for i := range v {
 		v[i] = float64(g.IntN(49)-24) / 8
@@ -136,7 +136,7 @@ func (g *generator) emit(op string, in []int, out []result, keeps bool, argument
 		i := g.addValue(o.t, o.dims, values[k], keeps || !o.t.IsFloat())
 		g.Values[i].from = len(g.statements)
 		numbers = append(numbers, i)
-		declarations = append(declarations, g.Values[i].declaration())
+		declarations = append(declarations, g.Values[i].formatDeclaration())
 	}
 	arguments = slices.DeleteFunc(slices.Clone(arguments), func(s string) bool { return s == "" })
 	g.Shuffle(len(arguments), func(i, j int) { arguments[i], arguments[j] = arguments[j], arguments[i] })
@@ -149,11 +149,11 @@ func (g *generator) emit(op string, in []int, out []result, keeps bool, argument
 	return numbers
 }
 
-// constant adds a constant tensor and returns its number.
-func (g *generator) constant(t onnx.DataType, dims []int, data []float64) int {
+// addConstant adds a constant tensor and returns its number.
+func (g *generator) addConstant(t onnx.DataType, dims []int, data []float64) int {
 	lines := g.lines
 	g.lines = nil
-	i := g.emit("const", nil, []result{{t, dims}}, true, []string{"val = " + literal(t, dims, data)}, func([][]float64) [][]float64 { return [][]float64{data} })
+	i := g.emit("const", nil, []result{{t, dims}}, true, []string{"val = " + formatConstant(t, dims, data)}, func([][]float64) [][]float64 { return [][]float64{data} })
 	g.lines = lines
 	if i == nil {
 		panic("constant is not valid")
@@ -161,8 +161,8 @@ func (g *generator) constant(t onnx.DataType, dims []int, data []float64) int {
 	return i[0]
 }
 
-// literal returns the text of a constant.
-func literal(t onnx.DataType, dims []int, data []float64) string {
+// formatConstant returns the text of a constant.
+func formatConstant(t onnx.DataType, dims []int, data []float64) string {
 	var s []string
 	for _, v := range data {
 		switch t {
@@ -180,9 +180,9 @@ func literal(t onnx.DataType, dims []int, data []float64) string {
 	return fmt.Sprintf("tensor<%s, %s>([%s])", typeNames[t], listInts(dims), strings.Join(s, ", "))
 }
 
-// argument returns key = text, in which the text is a constant of its own with probability 1/2.
-func (g *generator) argument(key, typ, text string) string {
-	if g.coin() {
+// formatArgument returns key = text, in which the text is a constant of its own with probability 1/2.
+func (g *generator) formatArgument(key, typ, text string) string {
+	if g.tossCoin() {
 		return key + " = " + text
 	}
 	g.names++
@@ -191,56 +191,58 @@ func (g *generator) argument(key, typ, text string) string {
 	return key + " = " + name
 }
 
-func (g *generator) ints(key string, v []int) string {
+func (g *generator) formatInts(key string, v []int) string {
 	f := make([]float64, len(v))
 	for i, n := range v {
 		f[i] = float64(n)
 	}
-	return g.argument(key, fmt.Sprintf("tensor<int32, [%d]>", len(v)), literal(onnx.Int32, []int{len(v)}, f))
+	return g.formatArgument(key, fmt.Sprintf("tensor<int32, [%d]>", len(v)), formatConstant(onnx.Int32, []int{len(v)}, f))
 }
 
-func (g *generator) int(key string, v int) string {
-	return g.argument(key, "int32", fmt.Sprintf("int32(%d)", v))
+func (g *generator) formatInt(key string, v int) string {
+	return g.formatArgument(key, "int32", fmt.Sprintf("int32(%d)", v))
 }
 
-func (g *generator) bool(key string, v bool) string {
-	return g.argument(key, "bool", fmt.Sprintf("bool(%t)", v))
+func (g *generator) formatBool(key string, v bool) string {
+	return g.formatArgument(key, "bool", fmt.Sprintf("bool(%t)", v))
 }
 
-func (g *generator) bools(key string, v []bool) string {
+func (g *generator) formatBools(key string, v []bool) string {
 	f := make([]float64, len(v))
 	for i, b := range v {
 		if b {
 			f[i] = 1
 		}
 	}
-	return g.argument(key, fmt.Sprintf("tensor<bool, [%d]>", len(v)), literal(onnx.Bool, []int{len(v)}, f))
+	return g.formatArgument(key, fmt.Sprintf("tensor<bool, [%d]>", len(v)), formatConstant(onnx.Bool, []int{len(v)}, f))
 }
 
-func (g *generator) text(key, v string) string {
-	return g.argument(key, "string", fmt.Sprintf("string(%q)", v))
+func (g *generator) formatText(key, v string) string {
+	return g.formatArgument(key, "string", fmt.Sprintf("string(%q)", v))
 }
 
-func (g *generator) number(key string, v float64) string {
-	return g.argument(key, typeNames[g.float], literal(g.float, nil, []float64{v}))
+func (g *generator) formatNumber(key string, v float64) string {
+	return g.formatArgument(key, typeNames[g.float], formatConstant(g.float, nil, []float64{v}))
 }
 
-// unless returns the text of an argument, or sometimes "" if it is the default.
-func (g *generator) unless(isDefault bool, text func() string) string {
+// omitDefault returns the text of an argument, or sometimes "" if it is the default.
+func (g *generator) omitDefault(isDefault bool, text func() string) string {
 	if isDefault && g.IntN(3) != 0 {
 		return ""
 	}
 	return text()
 }
 
-func (g *generator) use(key string, v int) string { return key + " = " + g.Values[v].Name }
+func (g *generator) formatValueArgument(key string, v int) string {
+	return key + " = " + g.Values[v].Name
+}
 
-// pick returns the number of a random value that ok accepts, or -1. Recent ones are more likely.
-func (g *generator) pick(ok func(v *Value) bool) int {
+// pickValue returns the number of a random value that ok accepts, or -1. Recent ones are more likely.
+func (g *generator) pickValue(ok func(v *Value) bool) int {
 	for range 12 {
 		n := len(g.Values)
 		i := g.IntN(n)
-		if g.coin() {
+		if g.tossCoin() {
 			i = n - 1 - g.IntN(min(3, n))
 		}
 		if ok(g.Values[i]) {
@@ -254,40 +256,40 @@ func (g *generator) pick(ok func(v *Value) bool) int {
 // to high, which is seldom a constant, or -1.
 func (g *generator) pickFloat(low, high int) int {
 	constants := g.IntN(20) == 0
-	return g.pick(func(v *Value) bool {
+	return g.pickValue(func(v *Value) bool {
 		return v.Type.IsFloat() && len(v.Dims) >= low && len(v.Dims) <= high && (constants || v.from < 0 || len(g.statements[v.from].in) > 0) && onnx.Elements(v.Dims) <= maxElements
 	})
 }
 
-// axis returns a number for an axis, which sometimes counts from the end.
-func (g *generator) axis(axis, rank int) int {
-	if g.coin() {
+// maybeNegativeAxis returns a number for an axis, which sometimes counts from the end.
+func (g *generator) maybeNegativeAxis(axis, rank int) int {
+	if g.tossCoin() {
 		return axis - rank
 	}
 	return axis
 }
 
-// axes returns the numbers of several random axes in order, and the numbers for the text, some of
+// chooseAxes returns the numbers of several random axes in order, and the numbers for the text, some of
 // which count from the end.
-func (g *generator) axes(rank, least int) (axes, written []int) {
+func (g *generator) chooseAxes(rank, least int) (axes, written []int) {
 	axes = g.Perm(rank)[:least+g.IntN(rank-least+1)]
 	for _, a := range axes {
-		written = append(written, g.axis(a, rank))
+		written = append(written, g.maybeNegativeAxis(a, rank))
 	}
 	axes = slices.Clone(axes)
 	slices.Sort(axes)
-	if g.coin() {
+	if g.tossCoin() {
 		slices.Sort(written)
 	}
 	return axes, written
 }
 
 var emitters = []func(g *generator){
-	(*generator).unary, (*generator).unary, (*generator).binary, (*generator).binary, (*generator).activation, (*generator).compare, (*generator).discontinuous, (*generator).integers,
-	(*generator).conv, (*generator).conv, (*generator).convTranspose, (*generator).pool, (*generator).pool, (*generator).norm, (*generator).norm, (*generator).layerNorm,
-	(*generator).matmul, (*generator).linear, (*generator).einsum, (*generator).attention, (*generator).packed,
-	(*generator).reduce, (*generator).reduce, (*generator).softmax, (*generator).cumsum, (*generator).bandPart,
-	(*generator).reshape, (*generator).transpose, (*generator).transpose, (*generator).expand, (*generator).squeeze, (*generator).concat, (*generator).stack, (*generator).split,
-	(*generator).slice, (*generator).slice, (*generator).sliceBySize, (*generator).pad, (*generator).tile, (*generator).reverse, (*generator).blocks,
-	(*generator).resize, (*generator).resize, (*generator).gather, (*generator).crop,
+	(*generator).emitUnary, (*generator).emitUnary, (*generator).emitBinary, (*generator).emitBinary, (*generator).emitActivation, (*generator).emitComparison, (*generator).emitDiscontinuous, (*generator).emitIntegerOperation,
+	(*generator).emitConv, (*generator).emitConv, (*generator).emitConvTranspose, (*generator).emitPool, (*generator).emitPool, (*generator).emitNorm, (*generator).emitNorm, (*generator).emitLayerNorm,
+	(*generator).emitMatmul, (*generator).emitLinear, (*generator).emitEinsum, (*generator).emitAttention, (*generator).emitPackedLayer,
+	(*generator).emitReduce, (*generator).emitReduce, (*generator).emitSoftmax, (*generator).emitCumsum, (*generator).emitBandPart,
+	(*generator).emitReshape, (*generator).emitTranspose, (*generator).emitTranspose, (*generator).emitExpand, (*generator).emitSqueeze, (*generator).emitConcat, (*generator).emitStack, (*generator).emitSplit,
+	(*generator).emitSlice, (*generator).emitSlice, (*generator).emitSliceBySize, (*generator).emitPad, (*generator).emitTile, (*generator).emitReverse, (*generator).emitBlocks,
+	(*generator).emitResize, (*generator).emitResize, (*generator).emitGather, (*generator).emitCrop,
 }

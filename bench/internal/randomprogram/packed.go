@@ -7,16 +7,16 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-func literalUint(v int) string { return fmt.Sprintf("uint32(%d)", v) }
+func formatUint(v int) string { return fmt.Sprintf("uint32(%d)", v) }
 
-// wholes returns the text of a tensor of whole numbers.
-func wholes(elem string, dims, v []int) string {
+// formatIntegers returns the text of a tensor of whole numbers.
+func formatIntegers(elem string, dims, v []int) string {
 	return fmt.Sprintf("tensor<%s, %s>(%s)", elem, listInts(dims), listInts(v))
 }
 
-// blocked returns the position in a tensor of the given shape of blocks of the block that the
+// blockPosition returns the position in a tensor of the given shape of blocks of the block that the
 // element at an index is in.
-func blocked(dims, blocks, at []int) int {
+func blockPosition(dims, blocks, at []int) int {
 	o := 0
 	for i := range dims {
 		o = o*blocks[i] + at[i]/(dims[i]/blocks[i])
@@ -24,8 +24,8 @@ func blocked(dims, blocks, at []int) int {
 	return o
 }
 
-// packed emits a linear layer or a convolution whose weights a file would store in a packed form.
-func (g *generator) packed() {
+// emitPackedLayer emits a linear layer or a convolution whose weights a file would store in a packed form.
+func (g *generator) emitPackedLayer() {
 	x := g.pickFloat(2, 4)
 	if x < 0 {
 		return
@@ -35,12 +35,12 @@ func (g *generator) packed() {
 	if len(d) == 4 {
 		op, wd = "conv", []int{1 + g.IntN(12), d[1], 1, 1}
 	}
-	weights := g.packedWeights(wd)
+	weights := g.emitPackedWeights(wd)
 	if weights < 0 {
 		return
 	}
-	args := []string{g.use("x", x), g.use("weight", weights)}
-	out := join(d[:len(d)-1], wd[:1])
+	args := []string{g.formatValueArgument("x", x), g.formatValueArgument("weight", weights)}
+	out := concatenate(d[:len(d)-1], wd[:1])
 	inner := 1
 	if op == "conv" {
 		out, inner = []int{d[0], wd[0], d[2], d[3]}, d[2]*d[3]
@@ -57,8 +57,8 @@ func (g *generator) packed() {
 	})
 }
 
-// packedWeights returns a tensor of weights, or -1.
-func (g *generator) packedWeights(wd []int) int {
+// emitPackedWeights returns a tensor of weights, or -1.
+func (g *generator) emitPackedWeights(wd []int) int {
 	n := onnx.Elements(wd)
 	weights := make([]float64, n)
 	draw := func(n, low, high int) []int {
@@ -70,13 +70,13 @@ func (g *generator) packedWeights(wd []int) int {
 	}
 	blocks := make([]int, len(wd))
 	for i := range blocks {
-		if blocks[i] = 1; g.coin() {
-			blocks[i] = g.divisor(wd[i])
+		if blocks[i] = 1; g.tossCoin() {
+			blocks[i] = g.chooseDivisor(wd[i])
 		}
 	}
 	at := func(f func(i int, at []int)) {
 		i := 0
-		visit(wd, func(p []int) {
+		forEachIndex(wd, func(p []int) {
 			f(i, p)
 			i++
 		})
@@ -99,7 +99,7 @@ func (g *generator) packedWeights(wd []int) int {
 	case 0:
 		axis := g.IntN(2)
 		scaled := 1
-		perAxis := g.coin()
+		perAxis := g.tossCoin()
 		if perAxis {
 			scaled = wd[axis]
 		}
@@ -112,12 +112,12 @@ func (g *generator) packedWeights(wd []int) int {
 			}
 			weights[i] = float64(q[i]-zero[0]) * s[k]
 		})
-		scale := "scale = " + literal(g.float, []int{scaled}, s)
+		scale := "scale = " + formatConstant(g.float, []int{scaled}, s)
 		if !perAxis {
-			scale = "scale = " + literal(g.float, nil, s)
+			scale = "scale = " + formatConstant(g.float, nil, s)
 		}
-		return fixed("constexpr_affine_dequantize", []string{g.argument("quantized_data", fmt.Sprintf("tensor<uint8, %s>", listInts(wd)), wholes("uint8", wd, q)),
-			scale, fmt.Sprintf("zero_point = uint8(%d)", zero[0]), g.int("axis", g.axis(axis, len(wd)))})
+		return fixed("constexpr_affine_dequantize", []string{g.formatArgument("quantized_data", fmt.Sprintf("tensor<uint8, %s>", listInts(wd)), formatIntegers("uint8", wd, q)),
+			scale, fmt.Sprintf("zero_point = uint8(%d)", zero[0]), g.formatInt("axis", g.maybeNegativeAxis(axis, len(wd)))})
 	case 1:
 		bits := []int{1, 2, 3, 4, 6, 8}[g.IntN(6)]
 		q := draw(n, 0, 1<<bits-1)
@@ -125,23 +125,23 @@ func (g *generator) packedWeights(wd []int) int {
 		if onnx.Elements(ld) > maxElements {
 			return -1
 		}
-		lut := g.numbers(ld)
-		at(func(i int, p []int) { weights[i] = lut[blocked(wd, blocks, p)<<bits+q[i]] })
-		return fixed("constexpr_lut_to_dense", []string{fmt.Sprintf("indices = %s", wholes(fmt.Sprint("uint", bits), wd, q)), "lut = " + literal(g.float, ld, lut)})
+		lut := g.chooseNumbers(ld)
+		at(func(i int, p []int) { weights[i] = lut[blockPosition(wd, blocks, p)<<bits+q[i]] })
+		return fixed("constexpr_lut_to_dense", []string{fmt.Sprintf("indices = %s", formatIntegers(fmt.Sprint("uint", bits), wd, q)), "lut = " + formatConstant(g.float, ld, lut)})
 	case 2:
 		q, s := draw(n, -7, 7), scales(onnx.Elements(blocks))
 		offset := draw(onnx.Elements(blocks), -2, 2)
-		elem := g.choose("int8", "int4")
-		hasOffset := g.coin()
+		elem := g.chooseName("int8", "int4")
+		hasOffset := g.tossCoin()
 		at(func(i int, p []int) {
-			k := blocked(wd, blocks, p)
+			k := blockPosition(wd, blocks, p)
 			if weights[i] = float64(q[i]) * s[k]; hasOffset {
 				weights[i] -= float64(offset[k]) * s[k]
 			}
 		})
-		args := []string{"data = " + wholes(elem, wd, q), "scale = " + literal(g.float, blocks, s)}
+		args := []string{"data = " + formatIntegers(elem, wd, q), "scale = " + formatConstant(g.float, blocks, s)}
 		if hasOffset {
-			args = append(args, "offset = "+wholes(elem, blocks, offset))
+			args = append(args, "offset = "+formatIntegers(elem, blocks, offset))
 		}
 		return fixed("constexpr_blockwise_shift_scale", args)
 	default:
@@ -149,13 +149,13 @@ func (g *generator) packedWeights(wd []int) int {
 		var values []float64
 		for i, m := range mask {
 			if m == 1 {
-				weights[i] = g.eighth(-2, 2)
+				weights[i] = g.chooseEighth(-2, 2)
 				values = append(values, weights[i])
 			}
 		}
 		if len(values) == 0 {
 			return -1
 		}
-		return fixed("constexpr_sparse_to_dense", []string{"mask = " + wholes("uint1", wd, mask), "nonzero_data = " + literal(g.float, []int{len(values)}, values)})
+		return fixed("constexpr_sparse_to_dense", []string{"mask = " + formatIntegers("uint1", wd, mask), "nonzero_data = " + formatConstant(g.float, []int{len(values)}, values)})
 	}
 }

@@ -9,16 +9,16 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// multiply returns the product of matrices a and b, of shapes da and db, whose leading axes
+// multiplyMatrices returns the product of matrices a and b, of shapes da and db, whose leading axes
 // broadcast. The matrices are stored with swapped axes if ta or tb is set.
-func multiply(a, b []float64, da, db []int, ta, tb bool, out []int) []float64 {
+func multiplyMatrices(a, b []float64, da, db []int, ta, tb bool, out []int) []float64 {
 	n := len(out)
 	k := da[len(da)-1]
 	if ta {
 		k = da[len(da)-2]
 	}
 	var v []float64
-	visit(out, func(at []int) {
+	forEachIndex(out, func(at []int) {
 		p, q := slices.Clone(at), slices.Clone(at)
 		sum := 0.0
 		for i := range k {
@@ -30,21 +30,21 @@ func multiply(a, b []float64, da, db []int, ta, tb bool, out []int) []float64 {
 			if tb {
 				q[n-2], q[n-1] = at[n-1], i
 			}
-			sum += a[offset(da, p)] * b[offset(db, q)]
+			sum += a[elementPosition(da, p)] * b[elementPosition(db, q)]
 		}
 		v = append(v, sum)
 	})
 	return v
 }
 
-func swapLast(d []int) []int {
+func swapLastAxes(d []int) []int {
 	d = slices.Clone(d)
 	n := len(d)
 	d[n-2], d[n-1] = d[n-1], d[n-2]
 	return d
 }
 
-func (g *generator) matmul() {
+func (g *generator) emitMatmul() {
 	x := g.pickFloat(2, 5)
 	if x < 0 {
 		return
@@ -53,7 +53,7 @@ func (g *generator) matmul() {
 	ta, tb := g.IntN(3) == 0, g.IntN(3) == 0
 	left := d
 	if ta {
-		left = swapLast(d)
+		left = swapLastAxes(d)
 	}
 	n := len(d)
 	right := []int{left[n-1], 1 + g.IntN(8)}
@@ -66,58 +66,58 @@ func (g *generator) matmul() {
 	}
 	stored := right
 	if tb {
-		stored = swapLast(right)
+		stored = swapLastAxes(right)
 	}
 	if onnx.Elements(stored) > maxElements {
 		return
 	}
 	y := -1
-	if g.coin() {
-		y = g.pick(func(v *Value) bool { return v.Type.IsFloat() && slices.Equal(v.Dims, stored) })
+	if g.tossCoin() {
+		y = g.pickValue(func(v *Value) bool { return v.Type.IsFloat() && slices.Equal(v.Dims, stored) })
 	}
 	if y < 0 && g.IntN(4) == 0 && n == len(d) { // a product of a tensor with itself
 		if len(d) >= 2 && !ta {
-			y, stored, tb, right = x, d, true, swapLast(d)
+			y, stored, tb, right = x, d, true, swapLastAxes(d)
 		}
 	}
 	if y < 0 {
-		y = g.constant(g.float, stored, g.numbers(stored))
+		y = g.addConstant(g.float, stored, g.chooseNumbers(stored))
 	}
 	first := g.IntN(4) == 0 && !tb && !ta && len(right) == 2 && n == 2 // the constant on the left
 	lead := broadcastDims(left[:n-2], right[:len(right)-2])
 	if len(lead) != n-2 {
 		return
 	}
-	out := join(lead, []int{left[n-2], right[len(right)-1]})
+	out := concatenate(lead, []int{left[n-2], right[len(right)-1]})
 	if first { // y' x' = (x y)'
 		out = []int{stored[1], d[0]}
-		g.emit("matmul", []int{y, x}, []result{{g.float, out}}, true, []string{g.use("x", y), g.use("y", x), g.bool("transpose_x", true), g.bool("transpose_y", true)}, func(in [][]float64) [][]float64 {
-			return [][]float64{multiply(in[0], in[1], stored, d, true, true, out)}
+		g.emit("matmul", []int{y, x}, []result{{g.float, out}}, true, []string{g.formatValueArgument("x", y), g.formatValueArgument("y", x), g.formatBool("transpose_x", true), g.formatBool("transpose_y", true)}, func(in [][]float64) [][]float64 {
+			return [][]float64{multiplyMatrices(in[0], in[1], stored, d, true, true, out)}
 		})
 		return
 	}
-	args := []string{g.use("x", x), g.use("y", y), g.unless(!ta, func() string { return g.bool("transpose_x", ta) }), g.unless(!tb, func() string { return g.bool("transpose_y", tb) })}
+	args := []string{g.formatValueArgument("x", x), g.formatValueArgument("y", y), g.omitDefault(!ta, func() string { return g.formatBool("transpose_x", ta) }), g.omitDefault(!tb, func() string { return g.formatBool("transpose_y", tb) })}
 	g.emit("matmul", []int{x, y}, []result{{g.float, out}}, true, args, func(in [][]float64) [][]float64 {
-		return [][]float64{multiply(in[0], in[1], d, stored, ta, tb, out)}
+		return [][]float64{multiplyMatrices(in[0], in[1], d, stored, ta, tb, out)}
 	})
 }
 
-func (g *generator) linear() {
+func (g *generator) emitLinear() {
 	x := g.pickFloat(1, 3)
 	if x < 0 {
 		return
 	}
 	d := g.Values[x].Dims
 	wd := []int{1 + g.IntN(9), d[len(d)-1]}
-	w := g.constant(g.float, wd, g.numbers(wd))
-	in, args := []int{x, w}, []string{g.use("x", x), g.use("weight", w)}
+	w := g.addConstant(g.float, wd, g.chooseNumbers(wd))
+	in, args := []int{x, w}, []string{g.formatValueArgument("x", x), g.formatValueArgument("weight", w)}
 	var bias []float64
-	if g.coin() {
-		bias = g.numbers(wd[:1])
-		b := g.constant(g.float, wd[:1], bias)
-		in, args = append(in, b), append(args, g.use("bias", b))
+	if g.tossCoin() {
+		bias = g.chooseNumbers(wd[:1])
+		b := g.addConstant(g.float, wd[:1], bias)
+		in, args = append(in, b), append(args, g.formatValueArgument("bias", b))
 	}
-	out := join(d[:len(d)-1], wd[:1])
+	out := concatenate(d[:len(d)-1], wd[:1])
 	g.emit("linear", in, []result{{g.float, out}}, true, args, func(in [][]float64) [][]float64 {
 		v := make([]float64, onnx.Elements(out))
 		for i := range v {
@@ -133,8 +133,8 @@ func (g *generator) linear() {
 	})
 }
 
-// einsum emits a product of two tensors with random letters for the axes.
-func (g *generator) einsum() {
+// emitEinsum emits a product of two tensors with random letters for the axes.
+func (g *generator) emitEinsum() {
 	x := g.pickFloat(2, 4)
 	if x < 0 {
 		return
@@ -151,7 +151,7 @@ func (g *generator) einsum() {
 			other = append(other, letters[i])
 		}
 	}
-	if g.coin() {
+	if g.tossCoin() {
 		extent['e'] = 1 + g.IntN(5)
 		other = append(other, 'e')
 	}
@@ -166,7 +166,7 @@ func (g *generator) einsum() {
 	var kept []byte
 	for c := byte('a'); c <= 'e'; c++ {
 		shared := strings.IndexByte(letters, c) >= 0 && slices.Contains(other, c)
-		if extent[c] > 0 && (!shared || g.coin()) {
+		if extent[c] > 0 && (!shared || g.tossCoin()) {
 			kept = append(kept, c)
 		}
 	}
@@ -174,7 +174,7 @@ func (g *generator) einsum() {
 		return
 	}
 	g.Shuffle(len(kept), func(i, j int) { kept[i], kept[j] = kept[j], kept[i] })
-	y := g.constant(g.float, dy, g.numbers(dy))
+	y := g.addConstant(g.float, dy, g.chooseNumbers(dy))
 	var out, all []int
 	var order []byte
 	for _, c := range kept {
@@ -186,7 +186,7 @@ func (g *generator) einsum() {
 		}
 	}
 	equation := letters + "," + string(other) + "->" + string(kept)
-	args := []string{fmt.Sprintf("values = (%s, %s)", g.Values[x].Name, g.Values[y].Name), g.text("equation", equation)}
+	args := []string{fmt.Sprintf("values = (%s, %s)", g.Values[x].Name, g.Values[y].Name), g.formatText("equation", equation)}
 	g.emit("einsum", []int{x, y}, []result{{g.float, out}}, true, args, func(in [][]float64) [][]float64 {
 		v := make([]float64, onnx.Elements(out))
 		index := func(names []byte, dims, at []int) int {
@@ -196,15 +196,15 @@ func (g *generator) einsum() {
 			}
 			return o
 		}
-		visit(all, func(at []int) {
+		forEachIndex(all, func(at []int) {
 			v[index(kept, out, at)] += in[0][index([]byte(letters), d, at)] * in[1][index(other, dy, at)]
 		})
 		return [][]float64{v}
 	})
 }
 
-// softmaxOver replaces v by its softmax.
-func softmaxOver(v []float64) {
+// applySoftmax replaces v by its softmax.
+func applySoftmax(v []float64) {
 	most := slices.Max(v)
 	sum := 0.0
 	for i := range v {
@@ -216,7 +216,7 @@ func softmaxOver(v []float64) {
 	}
 }
 
-func (g *generator) attention() {
+func (g *generator) emitAttention() {
 	q := g.pickFloat(3, 4)
 	if q < 0 {
 		return
@@ -230,28 +230,28 @@ func (g *generator) attention() {
 	if onnx.Elements(dk) > maxElements || onnx.Elements(dv) > maxElements {
 		return
 	}
-	k, v := g.constant(g.float, dk, g.numbers(dk)), g.constant(g.float, dv, g.numbers(dv))
+	k, v := g.addConstant(g.float, dk, g.chooseNumbers(dk)), g.addConstant(g.float, dv, g.chooseNumbers(dv))
 	in := []int{q, k, v}
-	args := []string{g.use("query", q), g.use("key", k), g.use("value", v)}
+	args := []string{g.formatValueArgument("query", q), g.formatValueArgument("key", k), g.formatValueArgument("value", v)}
 	scores := slices.Clone(d)
 	scores[n-1] = dk[n-2]
 	if onnx.Elements(scores) > maxElements {
 		return
 	}
 	var masked func(i int, s float64) float64
-	if g.coin() {
+	if g.tossCoin() {
 		dm := slices.Clone(scores)
 		for i := range n - 2 {
-			if g.coin() {
+			if g.tossCoin() {
 				dm[i] = 1
 			}
 		}
-		for g.coin() && len(dm) > 2 && dm[0] == 1 {
+		for g.tossCoin() && len(dm) > 2 && dm[0] == 1 {
 			dm = dm[1:]
 		}
-		m := g.numbers(dm)
+		m := g.chooseNumbers(dm)
 		t := g.float
-		if g.coin() {
+		if g.tossCoin() {
 			t = onnx.Bool
 			for i := range m {
 				m[i] = float64(g.IntN(2))
@@ -260,10 +260,10 @@ func (g *generator) attention() {
 				}
 			}
 		}
-		mask := g.constant(t, dm, m)
-		in, args = append(in, mask), append(args, g.use("attn_mask", mask))
+		mask := g.addConstant(t, dm, m)
+		in, args = append(in, mask), append(args, g.formatValueArgument("attn_mask", mask))
 		var places []int
-		visit(scores, func(at []int) { places = append(places, offset(dm, at)) })
+		forEachIndex(scores, func(at []int) { places = append(places, elementPosition(dm, at)) })
 		masked = func(i int, s float64) float64 {
 			switch x := m[places[i]]; {
 			case t != onnx.Bool:
@@ -277,35 +277,35 @@ func (g *generator) attention() {
 	out := slices.Clone(d)
 	out[n-1] = dv[n-1]
 	g.emit("scaled_dot_product_attention", in, []result{{g.float, out}}, false, args, func(in [][]float64) [][]float64 {
-		s := multiply(in[0], in[1], d, dk, false, true, scores)
+		s := multiplyMatrices(in[0], in[1], d, dk, false, true, scores)
 		for i := range s {
 			if s[i] /= math.Sqrt(float64(d[n-1])); masked != nil {
 				s[i] = masked(i, s[i])
 			}
 		}
 		for at := 0; at < len(s); at += scores[n-1] {
-			softmaxOver(s[at : at+scores[n-1]])
+			applySoftmax(s[at : at+scores[n-1]])
 		}
-		return [][]float64{multiply(s, in[2], scores, dv, false, false, out)}
+		return [][]float64{multiplyMatrices(s, in[2], scores, dv, false, false, out)}
 	})
 }
 
-func (g *generator) softmax() {
+func (g *generator) emitSoftmax() {
 	x := g.pickFloat(1, 5)
 	if x < 0 {
 		return
 	}
 	d := g.Values[x].Dims
 	axis := g.IntN(len(d))
-	args := []string{g.use("x", x), g.unless(axis == len(d)-1, func() string { return g.int("axis", g.axis(axis, len(d))) })}
-	g.emit("softmax", []int{x}, g.same(x), false, args, func(in [][]float64) [][]float64 {
+	args := []string{g.formatValueArgument("x", x), g.omitDefault(axis == len(d)-1, func() string { return g.formatInt("axis", g.maybeNegativeAxis(axis, len(d))) })}
+	g.emit("softmax", []int{x}, g.resultLike(x), false, args, func(in [][]float64) [][]float64 {
 		out := make([]float64, len(in[0]))
-		overAxes(d, []int{axis}, func(places []int) {
+		forEachReduction(d, []int{axis}, func(places []int) {
 			v := make([]float64, len(places))
 			for i, p := range places {
 				v[i] = in[0][p]
 			}
-			softmaxOver(v)
+			applySoftmax(v)
 			for i, p := range places {
 				out[p] = v[i]
 			}
@@ -314,23 +314,23 @@ func (g *generator) softmax() {
 	})
 }
 
-func (g *generator) reduce() {
+func (g *generator) emitReduce() {
 	x := g.pickFloat(1, 5)
 	if x < 0 {
 		return
 	}
-	op := g.choose("reduce_mean", "reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_l1_norm", "reduce_l2_norm", "reduce_sum_square", "reduce_log_sum", "reduce_log_sum_exp")
+	op := g.chooseName("reduce_mean", "reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_l1_norm", "reduce_l2_norm", "reduce_sum_square", "reduce_log_sum", "reduce_log_sum_exp")
 	if op == "reduce_log_sum" {
-		if x = g.positive(x, 0.5); x < 0 {
+		if x = g.emitPositive(x, 0.5); x < 0 {
 			return
 		}
 	}
 	d := g.Values[x].Dims
-	axes, written := g.axes(len(d), 1)
-	keep := g.coin()
-	args := []string{g.use("x", x), g.unless(!keep, func() string { return g.bool("keep_dims", keep) })}
-	if len(axes) < len(d) || g.coin() {
-		args = append(args, g.ints("axes", written))
+	axes, written := g.chooseAxes(len(d), 1)
+	keep := g.tossCoin()
+	args := []string{g.formatValueArgument("x", x), g.omitDefault(!keep, func() string { return g.formatBool("keep_dims", keep) })}
+	if len(axes) < len(d) || g.tossCoin() {
+		args = append(args, g.formatInts("axes", written))
 	}
 	out := []int{}
 	for i, e := range d {
@@ -367,16 +367,16 @@ func (g *generator) reduce() {
 		}
 		return sum
 	}
-	if most := highest(g.Values[x].data); op == "reduce_l2_norm" && float64(len(g.Values[x].data))*most*most > maxSquares {
+	if most := largestMagnitude(g.Values[x].data); op == "reduce_l2_norm" && float64(len(g.Values[x].data))*most*most > maxSquares {
 		return
 	}
-	if most := highest(g.Values[x].data); op == "reduce_prod" && math.Pow(max(1, most), float64(len(g.Values[x].data)/onnx.Elements(out))) > maxSquares {
+	if most := largestMagnitude(g.Values[x].data); op == "reduce_prod" && math.Pow(max(1, most), float64(len(g.Values[x].data)/onnx.Elements(out))) > maxSquares {
 		return // a product of some of the elements may be too large
 	}
 	exact := op == "reduce_sum" || op == "reduce_max" || op == "reduce_min" || op == "reduce_l1_norm" || op == "reduce_sum_square"
 	g.emit(op, []int{x}, []result{{g.float, out}}, exact, args, func(in [][]float64) [][]float64 {
 		var r []float64
-		overAxes(d, axes, func(places []int) {
+		forEachReduction(d, axes, func(places []int) {
 			v := make([]float64, len(places))
 			for i, p := range places {
 				v[i] = in[0][p]
@@ -387,18 +387,18 @@ func (g *generator) reduce() {
 	})
 }
 
-func (g *generator) cumsum() {
+func (g *generator) emitCumsum() {
 	x := g.pickFloat(1, 5)
 	if x < 0 {
 		return
 	}
 	d := g.Values[x].Dims
-	axis, exclusive, reverse := g.IntN(len(d)), g.coin(), g.coin()
-	args := []string{g.use("x", x), g.unless(axis == 0, func() string { return g.int("axis", g.axis(axis, len(d))) }),
-		g.unless(!exclusive, func() string { return g.bool("exclusive", exclusive) }), g.unless(!reverse, func() string { return g.bool("reverse", reverse) })}
-	g.emit("cumsum", []int{x}, g.same(x), true, args, func(in [][]float64) [][]float64 {
+	axis, exclusive, reverse := g.IntN(len(d)), g.tossCoin(), g.tossCoin()
+	args := []string{g.formatValueArgument("x", x), g.omitDefault(axis == 0, func() string { return g.formatInt("axis", g.maybeNegativeAxis(axis, len(d))) }),
+		g.omitDefault(!exclusive, func() string { return g.formatBool("exclusive", exclusive) }), g.omitDefault(!reverse, func() string { return g.formatBool("reverse", reverse) })}
+	g.emit("cumsum", []int{x}, g.resultLike(x), true, args, func(in [][]float64) [][]float64 {
 		out := make([]float64, len(in[0]))
-		overAxes(d, []int{axis}, func(places []int) {
+		forEachReduction(d, []int{axis}, func(places []int) {
 			sum := 0.0
 			for i := range places {
 				p := places[i]
@@ -417,15 +417,15 @@ func (g *generator) cumsum() {
 	})
 }
 
-func (g *generator) bandPart() {
+func (g *generator) emitBandPart() {
 	x := g.pickFloat(2, 5)
 	if x < 0 {
 		return
 	}
 	d := g.Values[x].Dims
 	lower, upper := g.IntN(5)-1, g.IntN(5)-1
-	args := []string{g.use("x", x), g.unless(lower == -1, func() string { return g.int("lower", lower) }), g.unless(upper == -1, func() string { return g.int("upper", upper) })}
-	g.emit("band_part", []int{x}, g.same(x), true, args, func(in [][]float64) [][]float64 {
+	args := []string{g.formatValueArgument("x", x), g.omitDefault(lower == -1, func() string { return g.formatInt("lower", lower) }), g.omitDefault(upper == -1, func() string { return g.formatInt("upper", upper) })}
+	g.emit("band_part", []int{x}, g.resultLike(x), true, args, func(in [][]float64) [][]float64 {
 		out := slices.Clone(in[0])
 		rows, columns := d[len(d)-2], d[len(d)-1]
 		for i := range out {

@@ -43,7 +43,7 @@ var typeNames = map[onnx.DataType]string{onnx.Float16: "fp16", onnx.Float: "fp32
 // listInts returns numbers in brackets, as in a shape.
 func listInts(v []int) string { return strings.ReplaceAll(fmt.Sprint(v), " ", ", ") }
 
-func (v *Value) declaration() string {
+func (v *Value) formatDeclaration() string {
 	return fmt.Sprintf("tensor<%s, %s> %s", typeNames[v.Type], listInts(v.Dims), v.Name)
 }
 
@@ -101,7 +101,7 @@ func (p *Program) Text() string {
 	var b strings.Builder
 	var in, out []string
 	for _, i := range p.Inputs {
-		in = append(in, p.Values[i].declaration())
+		in = append(in, p.Values[i].formatDeclaration())
 	}
 	for _, i := range p.Outputs {
 		out = append(out, p.Values[i].Name)

@@ -2,9 +2,9 @@ package randomprogram
 
 import "math"
 
-// sampler returns the positions along an axis of in elements from which an axis of out elements is
+// newSampler returns the positions along an axis of in elements from which an axis of out elements is
 // interpolated.
-func sampler(mode string, in, out int) func(i int) float64 {
+func newSampler(mode string, in, out int) func(i int) float64 {
 	n, m := float64(in), float64(out)
 	return func(i int) float64 {
 		p := 0.0
@@ -31,7 +31,7 @@ func sampler(mode string, in, out int) func(i int) float64 {
 	}
 }
 
-func (g *generator) resize() {
+func (g *generator) emitResize() {
 	x := g.pickFloat(3, 5)
 	if x < 0 {
 		return
@@ -39,11 +39,11 @@ func (g *generator) resize() {
 	d := g.Values[x].Dims
 	n := len(d)
 	h, w := 1+g.IntN(9), 1+g.IntN(9)
-	mode := g.choose("DEFAULT", "STRICT_ALIGN_CORNERS", "ALIGN_CORNERS", "OFFSET_CORNERS", "UNALIGN_CORNERS")
+	mode := g.chooseName("DEFAULT", "STRICT_ALIGN_CORNERS", "ALIGN_CORNERS", "OFFSET_CORNERS", "UNALIGN_CORNERS")
 	linear := true
 	axes := 2
-	args := []string{g.use("x", x)}
-	op := g.choose("resize", "resize_bilinear", "resize_nearest_neighbor", "upsample_bilinear", "upsample_nearest_neighbor")
+	args := []string{g.formatValueArgument("x", x)}
+	op := g.chooseName("resize", "resize_bilinear", "resize_nearest_neighbor", "upsample_bilinear", "upsample_nearest_neighbor")
 	switch op {
 	case "resize":
 		axes = 1 + g.IntN(2)
@@ -53,16 +53,16 @@ func (g *generator) resize() {
 		}
 		if g.IntN(4) == 0 {
 			linear, mode = false, "DEFAULT"
-			args = append(args, g.text("interpolation_mode", "NEAREST_NEIGHBOR"))
+			args = append(args, g.formatText("interpolation_mode", "NEAREST_NEIGHBOR"))
 		}
-		args = append(args, g.ints("shape", shape), g.argument("resized_dims", "uint32", literalUint(axes)), g.unless(mode == "DEFAULT", func() string { return g.text("sampling_mode", mode) }))
+		args = append(args, g.formatInts("shape", shape), g.formatArgument("resized_dims", "uint32", formatUint(axes)), g.omitDefault(mode == "DEFAULT", func() string { return g.formatText("sampling_mode", mode) }))
 		if axes == 1 {
 			h = d[n-2]
 		}
 	case "resize_bilinear", "resize_nearest_neighbor":
-		args = append(args, g.int("target_size_height", h), g.int("target_size_width", w))
+		args = append(args, g.formatInt("target_size_height", h), g.formatInt("target_size_width", w))
 		if linear = op == "resize_bilinear"; linear {
-			args = append(args, g.unless(mode == "DEFAULT", func() string { return g.text("sampling_mode", mode) }))
+			args = append(args, g.omitDefault(mode == "DEFAULT", func() string { return g.formatText("sampling_mode", mode) }))
 		} else {
 			mode = "DEFAULT"
 		}
@@ -70,31 +70,31 @@ func (g *generator) resize() {
 		sh, sw := 1+g.IntN(3), 1+g.IntN(3)
 		h, w = d[n-2]*sh, d[n-1]*sw
 		if linear = op == "upsample_bilinear"; linear {
-			corners, centers := g.coin(), false
+			corners, centers := g.tossCoin(), false
 			mode = "STRICT_ALIGN_CORNERS"
-			args = append(args, g.unless(corners, func() string { return g.bool("align_corners", corners) }))
+			args = append(args, g.omitDefault(corners, func() string { return g.formatBool("align_corners", corners) }))
 			if !corners {
 				mode = "UNALIGN_CORNERS"
-				if centers = true; g.coin() {
-					if centers = g.coin(); !centers {
+				if centers = true; g.tossCoin() {
+					if centers = g.tossCoin(); !centers {
 						mode = "DEFAULT"
 					}
-					args = append(args, g.bool("half_pixel_centers", centers))
+					args = append(args, g.formatBool("half_pixel_centers", centers))
 				}
 			}
 		} else {
 			mode = "DEFAULT"
 		}
-		args = append(args, g.unless(sh == 1, func() string { return g.int("scale_factor_height", sh) }), g.unless(sw == 1, func() string { return g.int("scale_factor_width", sw) }))
+		args = append(args, g.omitDefault(sh == 1, func() string { return g.formatInt("scale_factor_height", sh) }), g.omitDefault(sw == 1, func() string { return g.formatInt("scale_factor_width", sw) }))
 	}
-	out := join(d[:n-2], []int{h, w})
-	rows, columns := sampler(mode, d[n-2], h), sampler(mode, d[n-1], w)
+	out := concatenate(d[:n-2], []int{h, w})
+	rows, columns := newSampler(mode, d[n-2], h), newSampler(mode, d[n-1], w)
 	if axes == 1 {
 		rows = func(i int) float64 { return float64(i) }
 	}
 	g.emit(op, []int{x}, []result{{g.float, out}}, !linear, args, func(in [][]float64) [][]float64 {
 		var r []float64
-		visit(out, func(at []int) {
+		forEachIndex(out, func(at []int) {
 			y, x := rows(at[n-2]), columns(at[n-1])
 			if !linear {
 				y, x = math.Floor(y+1e-9), math.Floor(x+1e-9)
@@ -104,7 +104,7 @@ func (g *generator) resize() {
 				for j := range 2 {
 					p, q := min(int(y)+i, d[n-2]-1), min(int(x)+j, d[n-1]-1)
 					share := math.Abs(1-float64(i)-(y-math.Floor(y))) * math.Abs(1-float64(j)-(x-math.Floor(x)))
-					sum += share * in[0][offset(d, join(at[:n-2], []int{p, q}))]
+					sum += share * in[0][elementPosition(d, concatenate(at[:n-2], []int{p, q}))]
 				}
 			}
 			r = append(r, sum)

@@ -8,12 +8,12 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// copied returns a function that copies, for each element of a result of shape out, the element of
+// newCopyFunc returns a function that copies, for each element of a result of shape out, the element of
 // the input at the index that from returns, which may change and keep its argument.
-func copied(in, out []int, from func(at []int) []int) func(v [][]float64) [][]float64 {
+func newCopyFunc(in, out []int, from func(at []int) []int) func(v [][]float64) [][]float64 {
 	return func(v [][]float64) [][]float64 {
 		var r []float64
-		visit(out, func(at []int) {
+		forEachIndex(out, func(at []int) {
 			p := 0
 			for i, k := range from(slices.Clone(at)) {
 				if k < 0 || k >= in[i] {
@@ -27,37 +27,37 @@ func copied(in, out []int, from func(at []int) []int) func(v [][]float64) [][]fl
 	}
 }
 
-func keep(in [][]float64) [][]float64 { return [][]float64{in[0]} }
+func keepFirst(in [][]float64) [][]float64 { return [][]float64{in[0]} }
 
-// pickAny returns a value of a rank from low to high that is no constant, or -1.
-func (g *generator) pickAny(low, high int) int {
+// pickVariable returns a value of a rank from low to high that is no constant, or -1.
+func (g *generator) pickVariable(low, high int) int {
 	if g.IntN(4) != 0 {
 		return g.pickFloat(low, high)
 	}
-	return g.pick(func(v *Value) bool {
+	return g.pickValue(func(v *Value) bool {
 		return v.Type != onnx.Bool && len(v.Dims) >= low && len(v.Dims) <= high && (v.from < 0 || g.statements[v.from].op != "const")
 	})
 }
 
 // emitMove emits an operation that only moves elements of x.
 func (g *generator) emitMove(op string, x int, out []int, args []string, eval func(in [][]float64) [][]float64) {
-	g.emit(op, []int{x}, []result{{g.Values[x].Type, out}}, true, append(args, g.use("x", x)), eval)
+	g.emit(op, []int{x}, []result{{g.Values[x].Type, out}}, true, append(args, g.formatValueArgument("x", x)), eval)
 }
 
-func (g *generator) reshape() {
-	x := g.pickAny(0, 5)
+func (g *generator) emitReshape() {
+	x := g.pickVariable(0, 5)
 	if x < 0 {
 		return
 	}
 	d := g.Values[x].Dims
 	var out []int
 	for n := onnx.Elements(d); len(out) < 5; {
-		f := g.divisor(n)
-		if g.coin() && len(out) < len(d) && n%d[len(out)] == 0 {
+		f := g.chooseDivisor(n)
+		if g.tossCoin() && len(out) < len(d) && n%d[len(out)] == 0 {
 			f = d[len(out)]
 		}
 		out = append(out, f)
-		if n /= f; n == 1 && g.coin() {
+		if n /= f; n == 1 && g.tossCoin() {
 			break
 		}
 	}
@@ -65,7 +65,7 @@ func (g *generator) reshape() {
 		return
 	}
 	written := slices.Clone(out)
-	if g.coin() {
+	if g.tossCoin() {
 		written[g.IntN(len(written))] = -1
 	}
 	if g.IntN(8) == 0 && len(d) > 1 {
@@ -74,14 +74,14 @@ func (g *generator) reshape() {
 		if axis == len(d) {
 			axis, out = 1, []int{d[0], onnx.Elements(d[1:])}
 		}
-		g.emitMove("flatten2d", x, out, []string{g.unless(axis == 1, func() string { return g.int("axis", g.axis(axis, len(d))) })}, keep)
+		g.emitMove("flatten2d", x, out, []string{g.omitDefault(axis == 1, func() string { return g.formatInt("axis", g.maybeNegativeAxis(axis, len(d))) })}, keepFirst)
 		return
 	}
-	g.emitMove("reshape", x, out, []string{g.ints("shape", written)}, keep)
+	g.emitMove("reshape", x, out, []string{g.formatInts("shape", written)}, keepFirst)
 }
 
-func (g *generator) transpose() {
-	x := g.pickAny(1, 5)
+func (g *generator) emitTranspose() {
+	x := g.pickVariable(1, 5)
 	if x < 0 {
 		return
 	}
@@ -92,10 +92,10 @@ func (g *generator) transpose() {
 	for i, p := range perm {
 		out[i], written[i] = d[p], p
 		if negative {
-			written[i] = g.axis(p, len(d))
+			written[i] = g.maybeNegativeAxis(p, len(d))
 		}
 	}
-	g.emitMove("transpose", x, out, []string{g.ints("perm", written)}, copied(d, out, func(at []int) []int {
+	g.emitMove("transpose", x, out, []string{g.formatInts("perm", written)}, newCopyFunc(d, out, func(at []int) []int {
 		from := make([]int, len(at))
 		for i, p := range perm {
 			from[p] = at[i]
@@ -104,8 +104,8 @@ func (g *generator) transpose() {
 	}))
 }
 
-func (g *generator) expand() {
-	x := g.pickAny(0, 4)
+func (g *generator) emitExpand() {
+	x := g.pickVariable(0, 4)
 	if x < 0 {
 		return
 	}
@@ -122,13 +122,13 @@ func (g *generator) expand() {
 		}
 	}
 	for _, p := range places {
-		written = append(written, g.axis(p, rank))
+		written = append(written, g.maybeNegativeAxis(p, rank))
 	}
-	g.emitMove("expand_dims", x, out, []string{g.ints("axes", written)}, keep)
+	g.emitMove("expand_dims", x, out, []string{g.formatInts("axes", written)}, keepFirst)
 }
 
-func (g *generator) squeeze() {
-	x := g.pick(func(v *Value) bool { return v.Type.IsFloat() && slices.Contains(v.Dims, 1) })
+func (g *generator) emitSqueeze() {
+	x := g.pickValue(func(v *Value) bool { return v.Type.IsFloat() && slices.Contains(v.Dims, 1) })
 	if x < 0 {
 		return
 	}
@@ -137,8 +137,8 @@ func (g *generator) squeeze() {
 	var written []int
 	all := g.IntN(3) == 0
 	for i, e := range d {
-		if e == 1 && (all || g.coin()) {
-			written = append(written, g.axis(i, len(d)))
+		if e == 1 && (all || g.tossCoin()) {
+			written = append(written, g.maybeNegativeAxis(i, len(d)))
 		} else {
 			out = append(out, e)
 		}
@@ -148,14 +148,14 @@ func (g *generator) squeeze() {
 	}
 	g.Shuffle(len(written), func(i, j int) { written[i], written[j] = written[j], written[i] })
 	var args []string
-	if !all || g.coin() {
-		args = append(args, g.ints("axes", written))
+	if !all || g.tossCoin() {
+		args = append(args, g.formatInts("axes", written))
 	}
-	g.emitMove("squeeze", x, out, args, keep)
+	g.emitMove("squeeze", x, out, args, keepFirst)
 }
 
-// values returns the text of an argument that is a tuple of values.
-func (g *generator) values(v []int) string {
+// formatValues returns the text of an argument that is a tuple of values.
+func (g *generator) formatValues(v []int) string {
 	var names []string
 	for _, i := range v {
 		names = append(names, g.Values[i].Name)
@@ -163,7 +163,7 @@ func (g *generator) values(v []int) string {
 	return "values = (" + strings.Join(names, ", ") + ")"
 }
 
-func (g *generator) concat() {
+func (g *generator) emitConcat() {
 	x := g.pickFloat(1, 5)
 	if x < 0 {
 		return
@@ -173,7 +173,7 @@ func (g *generator) concat() {
 	interleave := g.IntN(5) == 0
 	parts := []int{x}
 	for range 1 + g.IntN(3) {
-		y := g.pick(func(v *Value) bool {
+		y := g.pickValue(func(v *Value) bool {
 			if !v.Type.IsFloat() || len(v.Dims) != len(d) {
 				return false
 			}
@@ -189,7 +189,7 @@ func (g *generator) concat() {
 			if !interleave {
 				s[axis] = 1 + g.IntN(4)
 			}
-			y = g.constant(g.float, s, g.numbers(s))
+			y = g.addConstant(g.float, s, g.chooseNumbers(s))
 		}
 		parts = append(parts, y)
 	}
@@ -213,20 +213,20 @@ func (g *generator) concat() {
 	for k, p := range parts {
 		shapes[k] = g.Values[p].Dims
 	}
-	args := []string{g.values(parts), g.int("axis", g.axis(axis, len(d))), g.unless(!interleave, func() string { return g.bool("interleave", interleave) })}
+	args := []string{g.formatValues(parts), g.formatInt("axis", g.maybeNegativeAxis(axis, len(d))), g.omitDefault(!interleave, func() string { return g.formatBool("interleave", interleave) })}
 	g.emit("concat", parts, []result{{g.float, out}}, true, args, func(in [][]float64) [][]float64 {
 		var v []float64
-		visit(out, func(at []int) {
+		forEachIndex(out, func(at []int) {
 			p := slices.Clone(at)
 			k := source[at[axis]]
 			p[axis] = within[at[axis]]
-			v = append(v, in[k][offset(shapes[k], p)])
+			v = append(v, in[k][elementPosition(shapes[k], p)])
 		})
 		return [][]float64{v}
 	})
 }
 
-func (g *generator) stack() {
+func (g *generator) emitStack() {
 	x := g.pickFloat(0, 4)
 	if x < 0 {
 		return
@@ -234,17 +234,17 @@ func (g *generator) stack() {
 	d := g.Values[x].Dims
 	parts := []int{x}
 	for range 1 + g.IntN(3) {
-		y := g.pick(func(v *Value) bool { return v.Type.IsFloat() && slices.Equal(v.Dims, d) })
+		y := g.pickValue(func(v *Value) bool { return v.Type.IsFloat() && slices.Equal(v.Dims, d) })
 		if y < 0 {
-			y = g.constant(g.float, d, g.numbers(d))
+			y = g.addConstant(g.float, d, g.chooseNumbers(d))
 		}
 		parts = append(parts, y)
 	}
 	axis := g.IntN(len(d) + 1)
 	out := slices.Insert(slices.Clone(d), axis, len(parts))
-	g.emit("stack", parts, []result{{g.float, out}}, true, []string{g.values(parts), g.int("axis", g.axis(axis, len(out)))}, func(in [][]float64) [][]float64 {
+	g.emit("stack", parts, []result{{g.float, out}}, true, []string{g.formatValues(parts), g.formatInt("axis", g.maybeNegativeAxis(axis, len(out)))}, func(in [][]float64) [][]float64 {
 		var v []float64
-		visit(out, func(at []int) {
+		forEachIndex(out, func(at []int) {
 			p := slices.Delete(slices.Clone(at), axis, axis+1)
 			o := 0
 			for i, k := range p {
@@ -256,7 +256,7 @@ func (g *generator) stack() {
 	})
 }
 
-func (g *generator) split() {
+func (g *generator) emitSplit() {
 	x := g.pickFloat(1, 5)
 	if x < 0 {
 		return
@@ -266,18 +266,18 @@ func (g *generator) split() {
 	if d[axis] < 2 {
 		return
 	}
-	args := []string{g.use("x", x), g.int("axis", g.axis(axis, len(d)))}
+	args := []string{g.formatValueArgument("x", x), g.formatInt("axis", g.maybeNegativeAxis(axis, len(d)))}
 	var sizes []int
-	if n := g.divisor(d[axis]); n > 1 && n < 6 && g.coin() {
+	if n := g.chooseDivisor(d[axis]); n > 1 && n < 6 && g.tossCoin() {
 		sizes = slices.Repeat([]int{d[axis] / n}, n)
-		args = append(args, g.int("num_splits", n))
+		args = append(args, g.formatInt("num_splits", n))
 	} else {
 		for left := d[axis]; left > 0; left -= sizes[len(sizes)-1] {
 			sizes = append(sizes, 1+g.IntN(left))
 		}
-		args = append(args, g.ints("split_sizes", sizes))
-		if g.coin() {
-			args = append(args, g.int("num_splits", len(sizes)))
+		args = append(args, g.formatInts("split_sizes", sizes))
+		if g.tossCoin() {
+			args = append(args, g.formatInt("num_splits", len(sizes)))
 		}
 	}
 	var out []result
@@ -288,7 +288,7 @@ func (g *generator) split() {
 		s[axis] = n
 		begin := first
 		out = append(out, result{g.float, s})
-		evals = append(evals, copied(d, s, func(at []int) []int {
+		evals = append(evals, newCopyFunc(d, s, func(at []int) []int {
 			at[axis] += begin
 			return at
 		}))
@@ -303,13 +303,13 @@ func (g *generator) split() {
 	})
 }
 
-func (g *generator) pad() {
+func (g *generator) emitPad() {
 	x := g.pickFloat(1, 5)
 	if x < 0 {
 		return
 	}
 	d := g.Values[x].Dims
-	mode := g.choose("constant", "constant", "reflect", "replicate")
+	mode := g.chooseName("constant", "constant", "reflect", "replicate")
 	k := 1 + g.IntN(len(d))
 	if mode != "constant" {
 		k = min(k, 2)
@@ -329,17 +329,17 @@ func (g *generator) pad() {
 		pads = append(pads, p, q)
 	}
 	value := 0.0
-	args := []string{g.use("x", x), g.ints("pad", pads), g.unless(mode == "constant", func() string { return g.text("mode", mode) })}
-	if g.coin() {
-		v := g.eighth(-2, 2)
+	args := []string{g.formatValueArgument("x", x), g.formatInts("pad", pads), g.omitDefault(mode == "constant", func() string { return g.formatText("mode", mode) })}
+	if g.tossCoin() {
+		v := g.chooseEighth(-2, 2)
 		if mode == "constant" {
 			value = v
 		}
-		args = append(args, g.number("constant_val", v))
+		args = append(args, g.formatNumber("constant_val", v))
 	}
 	g.emit("pad", []int{x}, []result{{g.float, out}}, true, args, func(in [][]float64) [][]float64 {
 		var r []float64
-		visit(out, func(at []int) {
+		forEachIndex(out, func(at []int) {
 			p, inside := slices.Clone(at), true
 			for i := range p {
 				p[i] -= before[i]
@@ -362,15 +362,15 @@ func (g *generator) pad() {
 			if !inside {
 				r = append(r, value)
 			} else {
-				r = append(r, in[0][offset(d, p)])
+				r = append(r, in[0][elementPosition(d, p)])
 			}
 		})
 		return [][]float64{r}
 	})
 }
 
-func (g *generator) tile() {
-	x := g.pickAny(1, 5)
+func (g *generator) emitTile() {
+	x := g.pickVariable(1, 5)
 	if x < 0 {
 		return
 	}
@@ -382,7 +382,7 @@ func (g *generator) tile() {
 		}
 		out[i] = d[i] * reps[i]
 	}
-	g.emitMove("tile", x, out, []string{g.ints("reps", reps)}, copied(d, out, func(at []int) []int {
+	g.emitMove("tile", x, out, []string{g.formatInts("reps", reps)}, newCopyFunc(d, out, func(at []int) []int {
 		for i := range at {
 			at[i] %= d[i]
 		}
@@ -390,18 +390,18 @@ func (g *generator) tile() {
 	}))
 }
 
-func (g *generator) reverse() {
-	x := g.pickAny(1, 5)
+func (g *generator) emitReverse() {
+	x := g.pickVariable(1, 5)
 	if x < 0 {
 		return
 	}
 	d := g.Values[x].Dims
-	axes, written := g.axes(len(d), 1)
+	axes, written := g.chooseAxes(len(d), 1)
 	var args []string
-	if len(axes) < len(d) || g.coin() {
-		args = append(args, g.ints("axes", written))
+	if len(axes) < len(d) || g.tossCoin() {
+		args = append(args, g.formatInts("axes", written))
 	}
-	g.emitMove("reverse", x, d, args, copied(d, d, func(at []int) []int {
+	g.emitMove("reverse", x, d, args, newCopyFunc(d, d, func(at []int) []int {
 		for _, a := range axes {
 			at[a] = d[a] - 1 - at[a]
 		}
@@ -409,8 +409,8 @@ func (g *generator) reverse() {
 	}))
 }
 
-// blocks emits an operation that exchanges channels with blocks of pixels.
-func (g *generator) blocks() {
+// emitBlocks emits an operation that exchanges channels with blocks of pixels.
+func (g *generator) emitBlocks() {
 	x := g.pickFloat(4, 4)
 	if x < 0 {
 		return
@@ -418,11 +418,11 @@ func (g *generator) blocks() {
 	d := g.Values[x].Dims
 	b := 2 + g.IntN(2)
 	if up := d[1]%(b*b) == 0; up {
-		op := g.choose("depth_to_space", "pixel_shuffle")
+		op := g.chooseName("depth_to_space", "pixel_shuffle")
 		c := d[1] / b / b
 		key := map[string]string{"depth_to_space": "block_size", "pixel_shuffle": "upscale_factor"}[op]
 		out := []int{d[0], c, d[2] * b, d[3] * b}
-		g.emitMove(op, x, out, []string{g.int(key, b)}, copied(d, out, func(at []int) []int {
+		g.emitMove(op, x, out, []string{g.formatInt(key, b)}, newCopyFunc(d, out, func(at []int) []int {
 			place := at[2]%b*b + at[3]%b
 			if op == "depth_to_space" {
 				return []int{at[0], place*c + at[1], at[2] / b, at[3] / b}
@@ -434,10 +434,10 @@ func (g *generator) blocks() {
 	if d[2]%b != 0 || d[3]%b != 0 {
 		return
 	}
-	op := g.choose("space_to_depth", "pixel_unshuffle")
+	op := g.chooseName("space_to_depth", "pixel_unshuffle")
 	key := map[string]string{"space_to_depth": "block_size", "pixel_unshuffle": "downscale_factor"}[op]
 	out := []int{d[0], d[1] * b * b, d[2] / b, d[3] / b}
-	g.emitMove(op, x, out, []string{g.int(key, b)}, copied(d, out, func(at []int) []int {
+	g.emitMove(op, x, out, []string{g.formatInt(key, b)}, newCopyFunc(d, out, func(at []int) []int {
 		c, place := at[1]%d[1], at[1]/d[1]
 		if op == "pixel_unshuffle" {
 			c, place = at[1]/b/b, at[1]%(b*b)
@@ -446,8 +446,8 @@ func (g *generator) blocks() {
 	}))
 }
 
-// gather emits a gather of elements, rows or slices, at indices of a random shape.
-func (g *generator) gather() {
+// emitGather emits a gather of elements, rows or slices, at indices of a random shape.
+func (g *generator) emitGather() {
 	x := g.pickFloat(1, 4)
 	if x < 0 {
 		return
@@ -462,28 +462,28 @@ func (g *generator) gather() {
 	for range g.IntN(3) {
 		di = append(di, 1+g.IntN(4))
 	}
-	shape := join(d[:batch], di)
+	shape := concatenate(d[:batch], di)
 	index := make([]float64, onnx.Elements(shape))
 	for i := range index {
-		index[i] = float64(g.axis(g.IntN(d[axis]), d[axis]))
+		index[i] = float64(g.maybeNegativeAxis(g.IntN(d[axis]), d[axis]))
 	}
-	if shape == nil && g.coin() {
+	if shape == nil && g.tossCoin() {
 		di, shape = []int{1}, []int{1}
 	}
-	indices := g.constant(onnx.Int32, shape, index)
-	out := join(d[:axis], di, d[axis+1:])
-	args := []string{g.use("x", x), g.use("indices", indices), g.unless(axis == 0, func() string { return g.int("axis", g.axis(axis, len(d))) }), g.unless(batch == 0, func() string { return g.int("batch_dims", batch) })}
+	indices := g.addConstant(onnx.Int32, shape, index)
+	out := concatenate(d[:axis], di, d[axis+1:])
+	args := []string{g.formatValueArgument("x", x), g.formatValueArgument("indices", indices), g.omitDefault(axis == 0, func() string { return g.formatInt("axis", g.maybeNegativeAxis(axis, len(d))) }), g.omitDefault(batch == 0, func() string { return g.formatInt("batch_dims", batch) })}
 	if out == nil {
 		out = []int{}
 	}
 	g.emit("gather", []int{x, indices}, []result{{g.float, out}}, true, args, func(in [][]float64) [][]float64 {
 		var r []float64
-		visit(out, func(at []int) {
-			k := int(index[offset(shape, join(at[:batch], at[axis:axis+len(di)]))])
+		forEachIndex(out, func(at []int) {
+			k := int(index[elementPosition(shape, concatenate(at[:batch], at[axis:axis+len(di)]))])
 			if k < 0 {
 				k += d[axis]
 			}
-			r = append(r, in[0][offset(d, join(at[:axis], []int{k}, at[axis+len(di):]))])
+			r = append(r, in[0][elementPosition(d, concatenate(at[:axis], []int{k}, at[axis+len(di):]))])
 		})
 		return [][]float64{r}
 	})

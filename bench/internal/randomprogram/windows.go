@@ -11,8 +11,8 @@ type window struct {
 	kernel, strides, dilations, before, after []int
 }
 
-// extents returns the extents of the result, or nil if one is not positive.
-func (w *window) extents(in []int, ceil bool) []int {
+// resultExtents returns the extents of the result, or nil if one is not positive.
+func (w *window) resultExtents(in []int, ceil bool) []int {
 	out := make([]int, len(in))
 	for i, d := range in {
 		reach := d + w.before[i] + w.after[i] - w.dilations[i]*(w.kernel[i]-1) - 1
@@ -27,11 +27,11 @@ func (w *window) extents(in []int, ceil bool) []int {
 	return out
 }
 
-// window returns a random window over extents in, and the text of its arguments but the kernel's.
-func (g *generator) window(in []int, largest int, kernelBelowPad bool) (*window, []string) {
+// chooseWindow returns a random window over extents in, and the text of its arguments but the kernel's.
+func (g *generator) chooseWindow(in []int, largest int, kernelBelowPad bool) (*window, []string) {
 	n := len(in)
 	w := &window{make([]int, n), make([]int, n), make([]int, n), make([]int, n), make([]int, n)}
-	dilated, strided := g.IntN(3) == 0, g.coin()
+	dilated, strided := g.IntN(3) == 0, g.tossCoin()
 	for i := range n {
 		w.kernel[i], w.strides[i], w.dilations[i] = 1+g.IntN(largest), 1, 1
 		if strided {
@@ -42,18 +42,18 @@ func (g *generator) window(in []int, largest int, kernelBelowPad bool) (*window,
 		}
 	}
 	var args []string
-	if !isAll(w.strides, 1) || g.coin() {
-		args = append(args, g.ints("strides", w.strides))
+	if !allEqual(w.strides, 1) || g.tossCoin() {
+		args = append(args, g.formatInts("strides", w.strides))
 	}
-	if !kernelBelowPad && (!isAll(w.dilations, 1) || g.coin()) {
-		args = append(args, g.ints("dilations", w.dilations))
+	if !kernelBelowPad && (!allEqual(w.dilations, 1) || g.tossCoin()) {
+		args = append(args, g.formatInts("dilations", w.dilations))
 	}
-	kind := g.choose("valid", "custom", "custom", "same", "same_lower")
-	args = append(args, g.unless(kind == "valid", func() string { return g.text("pad_type", kind) }))
+	kind := g.chooseName("valid", "custom", "custom", "same", "same_lower")
+	args = append(args, g.omitDefault(kind == "valid", func() string { return g.formatText("pad_type", kind) }))
 	switch kind {
 	case "valid":
 		if g.IntN(4) == 0 { // not used
-			args = append(args, g.ints("pad", make([]int, 2*n)))
+			args = append(args, g.formatInts("pad", make([]int, 2*n)))
 		}
 	case "custom":
 		pads := make([]int, 2*n)
@@ -65,7 +65,7 @@ func (g *generator) window(in []int, largest int, kernelBelowPad bool) (*window,
 			w.before[i], w.after[i] = g.IntN(most), g.IntN(most)
 			pads[2*i], pads[2*i+1] = w.before[i], w.after[i]
 		}
-		args = append(args, g.ints("pad", pads))
+		args = append(args, g.formatInts("pad", pads))
 	default:
 		for i := range n {
 			out := (in[i] + w.strides[i] - 1) / w.strides[i]
@@ -79,7 +79,7 @@ func (g *generator) window(in []int, largest int, kernelBelowPad bool) (*window,
 	return w, args
 }
 
-func isAll(v []int, x int) bool {
+func allEqual(v []int, x int) bool {
 	for _, e := range v {
 		if e != x {
 			return false
@@ -88,12 +88,12 @@ func isAll(v []int, x int) bool {
 	return true
 }
 
-// taps calls f for each tap of the output element at index at that is within the input. in is the
+// forEachTap calls f for each tap of the output element at index at that is within the input. in is the
 // index of the input element and tap the position in the kernel, both along the spatial axes.
-func (w *window) taps(extents, at []int, f func(in []int, tap int)) {
+func (w *window) forEachTap(extents, at []int, f func(in []int, tap int)) {
 	k := 0
 	in := make([]int, len(at))
-	visit(w.kernel, func(tap []int) {
+	forEachIndex(w.kernel, func(tap []int) {
 		inside := true
 		for i := range at {
 			in[i] = at[i]*w.strides[i] + tap[i]*w.dilations[i] - w.before[i]
@@ -106,7 +106,7 @@ func (w *window) taps(extents, at []int, f func(in []int, tap int)) {
 	})
 }
 
-func join(parts ...[]int) []int {
+func concatenate(parts ...[]int) []int {
 	var out []int
 	for _, p := range parts {
 		out = append(out, p...)
@@ -114,20 +114,20 @@ func join(parts ...[]int) []int {
 	return out
 }
 
-func (g *generator) conv() {
+func (g *generator) emitConv() {
 	x := g.pickFloat(3, 5)
 	if x < 0 {
 		return
 	}
 	d := g.Values[x].Dims
-	w, args := g.window(d[2:], 4, false)
-	out := w.extents(d[2:], false)
+	w, args := g.chooseWindow(d[2:], 4, false)
+	out := w.resultExtents(d[2:], false)
 	if out == nil {
 		return
 	}
 	groups := 1
-	if g.coin() {
-		groups = g.divisor(d[1])
+	if g.tossCoin() {
+		groups = g.chooseDivisor(d[1])
 	}
 	per, each := d[1]/groups, 1+g.IntN(4)
 	if groups == 1 {
@@ -136,29 +136,29 @@ func (g *generator) conv() {
 	if groups*each*per*onnx.Elements(w.kernel) > maxElements {
 		return
 	}
-	wd := join([]int{groups * each, per}, w.kernel)
-	weights := g.constant(g.float, wd, g.numbers(wd))
+	wd := concatenate([]int{groups * each, per}, w.kernel)
+	weights := g.addConstant(g.float, wd, g.chooseNumbers(wd))
 	in := []int{x, weights}
-	args = append(args, g.use("x", x), g.use("weight", weights), g.unless(groups == 1, func() string { return g.int("groups", groups) }))
+	args = append(args, g.formatValueArgument("x", x), g.formatValueArgument("weight", weights), g.omitDefault(groups == 1, func() string { return g.formatInt("groups", groups) }))
 	var bias []float64
-	if g.coin() {
-		bias = g.numbers([]int{groups * each})
-		b := g.constant(g.float, []int{groups * each}, bias)
+	if g.tossCoin() {
+		bias = g.chooseNumbers([]int{groups * each})
+		b := g.addConstant(g.float, []int{groups * each}, bias)
 		in = append(in, b)
-		args = append(args, g.use("bias", b))
+		args = append(args, g.formatValueArgument("bias", b))
 	}
-	shape := join(d[:1], []int{groups * each}, out)
+	shape := concatenate(d[:1], []int{groups * each}, out)
 	g.emit("conv", in, []result{{g.float, shape}}, true, args, func(in [][]float64) [][]float64 {
 		var v []float64
 		taps := onnx.Elements(w.kernel)
-		visit(shape, func(at []int) {
+		forEachIndex(shape, func(at []int) {
 			sum := 0.0
 			if bias != nil {
 				sum = bias[at[1]]
 			}
-			w.taps(d[2:], at[2:], func(p []int, tap int) {
+			w.forEachTap(d[2:], at[2:], func(p []int, tap int) {
 				for c := range per {
-					sum += in[0][offset(d, join([]int{at[0], at[1]/each*per + c}, p))] * in[1][(at[1]*per+c)*taps+tap]
+					sum += in[0][elementPosition(d, concatenate([]int{at[0], at[1]/each*per + c}, p))] * in[1][(at[1]*per+c)*taps+tap]
 				}
 			})
 			v = append(v, sum)
@@ -167,8 +167,8 @@ func (g *generator) conv() {
 	})
 }
 
-// divisor returns a random divisor of n.
-func (g *generator) divisor(n int) int {
+// chooseDivisor returns a random divisor of n.
+func (g *generator) chooseDivisor(n int) int {
 	for {
 		if d := 1 + g.IntN(n); n%d == 0 {
 			return d
@@ -176,7 +176,7 @@ func (g *generator) divisor(n int) int {
 	}
 }
 
-func (g *generator) convTranspose() {
+func (g *generator) emitConvTranspose() {
 	x := g.pickFloat(3, 4)
 	if x < 0 {
 		return
@@ -185,17 +185,17 @@ func (g *generator) convTranspose() {
 	if d[1] > 8 {
 		return
 	}
-	w, args := g.window(d[2:], 4, false)
+	w, args := g.chooseWindow(d[2:], 4, false)
 	g.lines, args = nil, args[:0] // the padding is another one than a convolution's
-	if !isAll(w.strides, 1) || g.coin() {
-		args = append(args, g.ints("strides", w.strides))
+	if !allEqual(w.strides, 1) || g.tossCoin() {
+		args = append(args, g.formatInts("strides", w.strides))
 	}
-	if !isAll(w.dilations, 1) || g.coin() {
-		args = append(args, g.ints("dilations", w.dilations))
+	if !allEqual(w.dilations, 1) || g.tossCoin() {
+		args = append(args, g.formatInts("dilations", w.dilations))
 	}
 	n := len(w.kernel)
-	kind := g.choose("valid", "custom", "same")
-	args = append(args, g.unless(kind == "valid", func() string { return g.text("pad_type", kind) }))
+	kind := g.chooseName("valid", "custom", "same")
+	args = append(args, g.omitDefault(kind == "valid", func() string { return g.formatText("pad_type", kind) }))
 	out := make([]int, n)
 	for i := range n {
 		w.before[i], w.after[i] = 0, 0
@@ -217,11 +217,11 @@ func (g *generator) convTranspose() {
 		for i := range n {
 			pads = append(pads, w.before[i], w.after[i])
 		}
-		args = append(args, g.ints("pad", pads))
+		args = append(args, g.formatInts("pad", pads))
 	}
 	groups := 1
 	if g.IntN(3) == 0 {
-		groups = g.divisor(d[1])
+		groups = g.chooseDivisor(d[1])
 	}
 	each := 1 + g.IntN(4)
 	if g.IntN(3) == 0 {
@@ -235,28 +235,28 @@ func (g *generator) convTranspose() {
 				w.before[i], w.after[i] = total/2, total-total/2
 			}
 		}
-		args = append(args, g.ints("output_shape", join(d[:1], []int{groups * each}, out)))
+		args = append(args, g.formatInts("output_shape", concatenate(d[:1], []int{groups * each}, out)))
 	}
 	for _, e := range out {
 		if e < 1 {
 			return
 		}
 	}
-	wd := join([]int{d[1], each}, w.kernel)
+	wd := concatenate([]int{d[1], each}, w.kernel)
 	if onnx.Elements(wd) > maxElements {
 		return
 	}
-	weights := g.constant(g.float, wd, g.numbers(wd))
+	weights := g.addConstant(g.float, wd, g.chooseNumbers(wd))
 	in := []int{x, weights}
-	args = append(args, g.use("x", x), g.use("weight", weights), g.unless(groups == 1, func() string { return g.int("groups", groups) }))
+	args = append(args, g.formatValueArgument("x", x), g.formatValueArgument("weight", weights), g.omitDefault(groups == 1, func() string { return g.formatInt("groups", groups) }))
 	var bias []float64
-	if g.coin() {
-		bias = g.numbers([]int{groups * each})
-		b := g.constant(g.float, []int{groups * each}, bias)
+	if g.tossCoin() {
+		bias = g.chooseNumbers([]int{groups * each})
+		b := g.addConstant(g.float, []int{groups * each}, bias)
 		in = append(in, b)
-		args = append(args, g.use("bias", b))
+		args = append(args, g.formatValueArgument("bias", b))
 	}
-	shape := join(d[:1], []int{groups * each}, out)
+	shape := concatenate(d[:1], []int{groups * each}, out)
 	g.emit("conv_transpose", in, []result{{g.float, shape}}, true, args, func(in [][]float64) [][]float64 {
 		v := make([]float64, onnx.Elements(shape))
 		if bias != nil {
@@ -265,11 +265,11 @@ func (g *generator) convTranspose() {
 			}
 		}
 		taps := onnx.Elements(w.kernel)
-		visit(d, func(at []int) {
-			value := in[0][offset(d, at)]
-			w.taps(out, at[2:], func(p []int, tap int) {
+		forEachIndex(d, func(at []int) {
+			value := in[0][elementPosition(d, at)]
+			w.forEachTap(out, at[2:], func(p []int, tap int) {
 				for c := range each {
-					v[offset(shape, join([]int{at[0], at[1]/(d[1]/groups)*each + c}, p))] += value * in[1][(at[1]*each+c)*taps+tap]
+					v[elementPosition(shape, concatenate([]int{at[0], at[1]/(d[1]/groups)*each + c}, p))] += value * in[1][(at[1]*each+c)*taps+tap]
 				}
 			})
 		})
@@ -277,34 +277,34 @@ func (g *generator) convTranspose() {
 	})
 }
 
-func (g *generator) pool() {
+func (g *generator) emitPool() {
 	x := g.pickFloat(3, 5)
 	if x < 0 {
 		return
 	}
 	d := g.Values[x].Dims
-	w, args := g.window(d[2:], 4, true)
-	op := g.choose("max_pool", "avg_pool")
+	w, args := g.chooseWindow(d[2:], 4, true)
+	op := g.chooseName("max_pool", "avg_pool")
 	ceil := g.IntN(3) == 0
 	for i := range w.kernel {
 		ceil = ceil && w.before[i] == w.after[i]
 	}
-	out := w.extents(d[2:], ceil)
+	out := w.resultExtents(d[2:], ceil)
 	if out == nil {
 		return
 	}
-	args = append(args, g.use("x", x), g.ints("kernel_sizes", w.kernel), g.unless(!ceil, func() string { return g.bool("ceil_mode", ceil) }))
-	exclude := g.coin()
+	args = append(args, g.formatValueArgument("x", x), g.formatInts("kernel_sizes", w.kernel), g.omitDefault(!ceil, func() string { return g.formatBool("ceil_mode", ceil) }))
+	exclude := g.tossCoin()
 	if op == "avg_pool" {
-		args = append(args, g.unless(!exclude, func() string { return g.bool("exclude_padding_from_average", exclude) }))
+		args = append(args, g.omitDefault(!exclude, func() string { return g.formatBool("exclude_padding_from_average", exclude) }))
 	}
-	shape := join(d[:2], out)
+	shape := concatenate(d[:2], out)
 	g.emit(op, []int{x}, []result{{g.float, shape}}, op == "max_pool", args, func(in [][]float64) [][]float64 {
 		var v []float64
-		visit(shape, func(at []int) {
+		forEachIndex(shape, func(at []int) {
 			most, sum, n := math.Inf(-1), 0.0, 0
-			w.taps(d[2:], at[2:], func(p []int, _ int) {
-				e := in[0][offset(d, join(at[:2], p))]
+			w.forEachTap(d[2:], at[2:], func(p []int, _ int) {
+				e := in[0][elementPosition(d, concatenate(at[:2], p))]
 				most, sum, n = max(most, e), sum+e, n+1
 			})
 			if !exclude { // padding counts, but not what is beyond it
@@ -324,8 +324,8 @@ func (g *generator) pool() {
 	})
 }
 
-// norm emits an operation that scales each element by a function of its neighbors or its channel.
-func (g *generator) norm() {
+// emitNorm emits an operation that scales each element by a function of its neighbors or its channel.
+func (g *generator) emitNorm() {
 	x := g.pickFloat(3, 5)
 	if x < 0 {
 		return
@@ -333,11 +333,11 @@ func (g *generator) norm() {
 	d := g.Values[x].Dims
 	c, inner := d[1], onnx.Elements(d[2:])
 	eps := 1e-5
-	args := []string{g.use("x", x)}
+	args := []string{g.formatValueArgument("x", x)}
 	setEps := func(fallback float64) {
-		if eps = fallback; g.coin() {
+		if eps = fallback; g.tossCoin() {
 			eps = g.chooseNumber(0.125, 0.5)
-			args = append(args, g.number("epsilon", eps))
+			args = append(args, g.formatNumber("epsilon", eps))
 		}
 	}
 	in := []int{x}
@@ -346,23 +346,23 @@ func (g *generator) norm() {
 		for i := range v {
 			v[i] = missing
 		}
-		if !math.IsNaN(missing) && g.coin() {
+		if !math.IsNaN(missing) && g.tossCoin() {
 			return v
 		}
 		for i := range v {
-			v[i] = g.eighth(low, high)
+			v[i] = g.chooseEighth(low, high)
 		}
-		k := g.constant(g.float, []int{c}, v)
+		k := g.addConstant(g.float, []int{c}, v)
 		in = append(in, k)
-		args = append(args, g.use(key, k))
+		args = append(args, g.formatValueArgument(key, k))
 		return v
 	}
-	switch op := g.choose("batch_norm", "instance_norm", "l2_norm", "local_response_norm"); op {
+	switch op := g.chooseName("batch_norm", "instance_norm", "l2_norm", "local_response_norm"); op {
 	case "batch_norm":
 		mean, variance := perChannel("mean", -2, 2, math.NaN()), perChannel("variance", 0.5, 3, math.NaN())
 		gamma, beta := perChannel("gamma", -2, 2, 1), perChannel("beta", -2, 2, 0)
 		setEps(1e-5)
-		g.emit(op, in, g.same(x), false, args, func(in [][]float64) [][]float64 {
+		g.emit(op, in, g.resultLike(x), false, args, func(in [][]float64) [][]float64 {
 			out := make([]float64, len(in[0]))
 			for i, v := range in[0] {
 				k := i / inner % c
@@ -376,11 +376,11 @@ func (g *generator) norm() {
 		}
 		gamma, beta := perChannel("gamma", -2, 2, 1), perChannel("beta", -2, 2, 0)
 		eps = g.chooseNumber(0.125, 0.5)
-		g.emit(op, in, g.same(x), false, append(args, g.number("epsilon", eps)), func(in [][]float64) [][]float64 {
+		g.emit(op, in, g.resultLike(x), false, append(args, g.formatNumber("epsilon", eps)), func(in [][]float64) [][]float64 {
 			out := make([]float64, len(in[0]))
 			for at := 0; at < len(out); at += inner {
 				k := at / inner % c
-				normalize(in[0][at:at+inner], out[at:], eps)
+				normalizeTo(in[0][at:at+inner], out[at:], eps)
 				for i := range inner {
 					out[at+i] = out[at+i]*gamma[k] + beta[k]
 				}
@@ -390,10 +390,10 @@ func (g *generator) norm() {
 	case "l2_norm":
 		setEps(1e-6)
 		n := onnx.Elements(d[len(d)-3:])
-		if most := highest(g.Values[x].data); float64(n)*most*most > maxSquares {
+		if most := largestMagnitude(g.Values[x].data); float64(n)*most*most > maxSquares {
 			return
 		}
-		g.emit(op, in, g.same(x), false, args, func(in [][]float64) [][]float64 {
+		g.emit(op, in, g.resultLike(x), false, args, func(in [][]float64) [][]float64 {
 			out := make([]float64, len(in[0]))
 			for at := 0; at < len(out); at += n {
 				sum := eps
@@ -408,23 +408,23 @@ func (g *generator) norm() {
 		})
 	case "local_response_norm":
 		size := 1 + 2*g.IntN(3)
-		if most := highest(g.Values[x].data); float64(size)*most*most > maxSquares {
+		if most := largestMagnitude(g.Values[x].data); float64(size)*most*most > maxSquares {
 			return
 		}
 		alpha, beta, k := 1e-4, 0.75, 1.0
-		if g.coin() {
+		if g.tossCoin() {
 			alpha = g.chooseNumber(0.5, 2)
-			args = append(args, g.number("alpha", alpha))
+			args = append(args, g.formatNumber("alpha", alpha))
 		}
-		if g.coin() {
+		if g.tossCoin() {
 			beta = g.chooseNumber(0.5, 1)
-			args = append(args, g.number("beta", beta))
+			args = append(args, g.formatNumber("beta", beta))
 		}
-		if g.coin() {
+		if g.tossCoin() {
 			k = g.chooseNumber(0.5, 2)
-			args = append(args, g.number("k", k))
+			args = append(args, g.formatNumber("k", k))
 		}
-		g.emit(op, in, g.same(x), false, append(args, g.int("size", size)), func(in [][]float64) [][]float64 {
+		g.emit(op, in, g.resultLike(x), false, append(args, g.formatInt("size", size)), func(in [][]float64) [][]float64 {
 			out := make([]float64, len(in[0]))
 			for i, v := range in[0] {
 				channel, sum := i/inner%c, 0.0
@@ -439,8 +439,8 @@ func (g *generator) norm() {
 	}
 }
 
-// normalize stores (v - mean)/sqrt(variance + eps) in out.
-func normalize(v, out []float64, eps float64) {
+// normalizeTo stores (v - mean)/sqrt(variance + eps) in out.
+func normalizeTo(v, out []float64, eps float64) {
 	mean, variance := 0.0, 0.0
 	for _, x := range v {
 		mean += x / float64(len(v))
@@ -453,17 +453,17 @@ func normalize(v, out []float64, eps float64) {
 	}
 }
 
-func (g *generator) layerNorm() {
+func (g *generator) emitLayerNorm() {
 	x := g.pickFloat(1, 5)
 	if x < 0 {
 		return
 	}
 	d := g.Values[x].Dims
-	axes, written := g.axes(len(d), 1)
-	if g.coin() { // the last axes, as most networks have it
+	axes, written := g.chooseAxes(len(d), 1)
+	if g.tossCoin() { // the last axes, as most networks have it
 		axes, written = nil, nil
 		for a := g.IntN(len(d)); a < len(d); a++ {
-			axes, written = append(axes, a), append(written, g.axis(a, len(d)))
+			axes, written = append(axes, a), append(written, g.maybeNegativeAxis(a, len(d)))
 		}
 	}
 	var shape []int
@@ -473,34 +473,34 @@ func (g *generator) layerNorm() {
 	if onnx.Elements(shape) < 2 {
 		return
 	}
-	in, args := []int{x}, []string{g.use("x", x)}
-	if len(axes) < len(d) || g.coin() {
-		args = append(args, g.ints("axes", written))
+	in, args := []int{x}, []string{g.formatValueArgument("x", x)}
+	if len(axes) < len(d) || g.tossCoin() {
+		args = append(args, g.formatInts("axes", written))
 	}
 	gamma, beta := make([]float64, onnx.Elements(shape)), make([]float64, onnx.Elements(shape))
 	for i := range gamma {
 		gamma[i] = 1
 	}
-	if g.coin() {
-		gamma = g.numbers(shape)
-		k := g.constant(g.float, shape, gamma)
-		in, args = append(in, k), append(args, g.use("gamma", k))
+	if g.tossCoin() {
+		gamma = g.chooseNumbers(shape)
+		k := g.addConstant(g.float, shape, gamma)
+		in, args = append(in, k), append(args, g.formatValueArgument("gamma", k))
 	}
-	if g.coin() {
-		beta = g.numbers(shape)
-		k := g.constant(g.float, shape, beta)
-		in, args = append(in, k), append(args, g.use("beta", k))
+	if g.tossCoin() {
+		beta = g.chooseNumbers(shape)
+		k := g.addConstant(g.float, shape, beta)
+		in, args = append(in, k), append(args, g.formatValueArgument("beta", k))
 	}
 	eps := g.chooseNumber(0.125, 0.5)
-	args = append(args, g.number("epsilon", eps))
-	g.emit("layer_norm", in, g.same(x), false, args, func(in [][]float64) [][]float64 {
+	args = append(args, g.formatNumber("epsilon", eps))
+	g.emit("layer_norm", in, g.resultLike(x), false, args, func(in [][]float64) [][]float64 {
 		out := make([]float64, len(in[0]))
-		overAxes(d, axes, func(places []int) {
+		forEachReduction(d, axes, func(places []int) {
 			v, r := make([]float64, len(places)), make([]float64, len(places))
 			for i, p := range places {
 				v[i] = in[0][p]
 			}
-			normalize(v, r, eps)
+			normalizeTo(v, r, eps)
 			for i, p := range places {
 				out[p] = r[i]*gamma[i] + beta[i]
 			}
@@ -509,9 +509,9 @@ func (g *generator) layerNorm() {
 	})
 }
 
-// overAxes calls f with the positions of the elements that differ in their indices along axes only,
+// forEachReduction calls f with the positions of the elements that differ in their indices along axes only,
 // in row-major order.
-func overAxes(dims, axes []int, f func(places []int)) {
+func forEachReduction(dims, axes []int, f func(places []int)) {
 	outer, inner := append([]int{}, dims...), make([]int, len(dims))
 	for i := range inner {
 		inner[i] = 1
@@ -519,14 +519,14 @@ func overAxes(dims, axes []int, f func(places []int)) {
 	for _, a := range axes {
 		outer[a], inner[a] = 1, dims[a]
 	}
-	visit(outer, func(first []int) {
+	forEachIndex(outer, func(first []int) {
 		var places []int
 		sum := make([]int, len(dims))
-		visit(inner, func(at []int) {
+		forEachIndex(inner, func(at []int) {
 			for i := range sum {
 				sum[i] = first[i] + at[i]
 			}
-			places = append(places, offset(dims, sum))
+			places = append(places, elementPosition(dims, sum))
 		})
 		f(places)
 	})
