@@ -170,7 +170,7 @@ type comparison struct {
 	doc     Comparison
 }
 
-func (c *comparison) note(format string, args ...any) {
+func (c *comparison) addNote(format string, args ...any) {
 	c.doc.Notes = append(c.doc.Notes, fmt.Sprintf(format, args...))
 }
 
@@ -184,7 +184,7 @@ func (c *comparison) compareRuns(plain, read *anesim.Result) {
 	}
 	for _, out := range plain.Outputs {
 		if sum, ok := got[out.Port.Name]; ok && sum != engine.Checksum(out.Data) {
-			c.note("storing the results of layers changes output %s; its error is that of the run without", out.Port.Name)
+			c.addNote("storing the results of layers changes output %s; its error is that of the run without", out.Port.Name)
 		}
 	}
 }
@@ -204,10 +204,10 @@ func (c *comparison) computeLayers(ctx context.Context, run []anesim.LayerResult
 			for i, x := range v {
 				c.single[name][i] = float32(x)
 			}
-			c.errors[name], _ = measure(data, c.single[name])
+			c.errors[name], _ = measureDifference(data, c.single[name])
 		}
 	}
-	last, left := c.lastReaders(), 0
+	last, left := c.findLastReaders(), 0
 	for i := range c.net.Layers {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -230,7 +230,7 @@ func (c *comparison) computeLayers(ctx context.Context, run []anesim.LayerResult
 			// Only the first layer of a chain has a note of its own; the others follow from it.
 			left++
 		case err != nil:
-			c.note("layer %s: %v", l.Name, err)
+			c.addNote("layer %s: %v", l.Name, err)
 		case data != nil:
 			c.addLayer(l, data, before)
 		default:
@@ -244,7 +244,7 @@ func (c *comparison) computeLayers(ctx context.Context, run []anesim.LayerResult
 		}
 	}
 	if left > 0 {
-		c.note("%d more layers are not compared, because they need such a layer", left)
+		c.addNote("%d more layers are not compared, because they need such a layer", left)
 	}
 	return nil
 }
@@ -256,9 +256,9 @@ func (e *operandError) Error() string {
 	return fmt.Sprintf("operand %q is not known in float32", e.name)
 }
 
-// lastReaders returns the index of the last layer that reads each tensor, or the number of layers for
+// findLastReaders returns the index of the last layer that reads each tensor, or the number of layers for
 // results of the network.
-func (c *comparison) lastReaders() map[string]int {
+func (c *comparison) findLastReaders() map[string]int {
 	last := map[string]int{}
 	for i := range c.net.Layers {
 		for _, name := range c.net.Layers[i].Inputs {
@@ -341,8 +341,8 @@ func (c *comparison) addLayer(l *list.Layer, data []float16.Float16, before floa
 		d.Activation = a.String()
 	}
 	if len(data) == len(want) {
-		rms, largest := measure(data, want)
-		d.Error, d.Largest = finite(rms), finite(largest)
+		rms, largest := measureDifference(data, want)
+		d.Error, d.Largest = finiteFigure(rms), finiteFigure(largest)
 		if d.Error != nil {
 			c.errors[l.Output] = rms
 		}
@@ -350,10 +350,10 @@ func (c *comparison) addLayer(l *list.Layer, data []float16.Float16, before floa
 	c.doc.Layers = append(c.doc.Layers, d)
 }
 
-// measure returns the root mean square of the differences over that of want, and the largest difference
-// over the largest magnitude of want. Both are 0 if there is no difference. Equal infinities do not
-// differ, and have no part in the magnitudes, which they would make infinite.
-func measure(got []float16.Float16, want []float32) (rms, largest float64) {
+// measureDifference returns the root mean square of the differences over that of want, and the largest
+// difference over the largest magnitude of want. Both are 0 if there is no difference. Equal infinities do
+// not differ, and have no part in the magnitudes, which they would make infinite.
+func measureDifference(got []float16.Float16, want []float32) (rms, largest float64) {
 	var errors, squares, most, magnitude float64
 	for i, h := range got {
 		v, w := float64(h.Float32()), float64(want[i])
@@ -370,8 +370,8 @@ func measure(got []float16.Float16, want []float32) (rms, largest float64) {
 	return math.Sqrt(errors / squares), most / magnitude
 }
 
-// finite returns the address of v in four digits, or nil if v is not a number of JSON.
-func finite(v float64) *float64 {
+// finiteFigure returns the address of v in four digits, or nil if v is not a number of JSON.
+func finiteFigure(v float64) *float64 {
 	if math.IsInf(v, 0) || v != v {
 		return nil
 	}
@@ -395,16 +395,16 @@ func (c *comparison) compareOutputs(plain *anesim.Result) {
 			continue
 		}
 		d, data := Output{Name: out.Name}, plain.Outputs[at].Data
-		if want := c.output(&out); len(want) == len(data) {
-			rms, _ := measure(data, want)
-			d.Error = finite(rms)
+		if want := c.widenOutput(&out); len(want) == len(data) {
+			rms, _ := measureDifference(data, want)
+			d.Error = finiteFigure(rms)
 		}
 		c.doc.Outputs = append(c.doc.Outputs, d)
 	}
 }
 
-// output returns the values of an output in float32, or nil if they are not known.
-func (c *comparison) output(out *list.Output) []float32 {
+// widenOutput returns the values of an output in float32, or nil if they are not known.
+func (c *comparison) widenOutput(out *list.Output) []float32 {
 	values := c.single[out.Tensor]
 	if out.Unit > 1 {
 		values = slices.Clone(values)

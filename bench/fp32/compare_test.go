@@ -59,7 +59,7 @@ func TestFloat32AgainstDefinitions(t *testing.T) {
 			t.Errorf("seed %d: %s", seed, note)
 		}
 		for _, out := range net.AllResults() {
-			got := c.output(&out)
+			got := c.widenOutput(&out)
 			if len(got) != len(want[out.Name].Data) || out.Type != "" && !strings.HasPrefix(out.Type, "float") {
 				refused++
 				continue
@@ -186,8 +186,8 @@ func TestInfiniteValues(t *testing.T) {
 		{[]float16.Float16{inf}, []float32{70000}, math.Inf(1), math.Inf(1)},
 		{[]float16.Float16{nan}, []float32{1}, math.NaN(), 0},
 	} {
-		rms, _ := measure(c.got, c.want)
-		if rms != c.rms && (finite(rms) != nil || finite(c.rms) != nil) {
+		rms, _ := measureDifference(c.got, c.want)
+		if rms != c.rms && (finiteFigure(rms) != nil || finiteFigure(c.rms) != nil) {
 			t.Errorf("%v and %v differ by %v; want %v", c.got, c.want, rms, c.rms)
 		}
 	}

@@ -12,14 +12,14 @@ const (
 	seluAlpha = 1.6732632423543772
 )
 
-// function returns the function of one number that op computes with the parameters of the layer, or
+// unaryFunction returns the function of one number that op computes with the parameters of the layer, or
 // nil if op is not one.
-func (c *call) function(op layer.Op) func(float64) float64 {
+func (c *call) unaryFunction(op layer.Op) func(float64) float64 {
 	switch op {
 	case layer.LeakyReLU:
-		return func(x float64) float64 { return leak(x, float64(c.Alpha)*x) }
+		return func(x float64) float64 { return leakyReLU(x, float64(c.Alpha)*x) }
 	case layer.ELU:
-		return func(x float64) float64 { return leak(x, float64(c.Alpha)*math.Expm1(x)) }
+		return func(x float64) float64 { return leakyReLU(x, float64(c.Alpha)*math.Expm1(x)) }
 	case layer.Clip:
 		return func(x float64) float64 { return min(max(x, float64(c.Low)), float64(c.High)) }
 	case layer.Rsqrt:
@@ -30,8 +30,8 @@ func (c *call) function(op layer.Op) func(float64) float64 {
 	return functions[op]
 }
 
-// leak returns x, or below if x is negative.
-func leak(x, below float64) float64 {
+// leakyReLU returns x, or below if x is negative.
+func leakyReLU(x, below float64) float64 {
 	if x < 0 {
 		return below
 	}
@@ -54,7 +54,7 @@ var functions = map[layer.Op]func(float64) float64{
 	layer.Square:      func(x float64) float64 { return x * x },
 	layer.Cube:        func(x float64) float64 { return x * x * x },
 	layer.ReLU6:       func(x float64) float64 { return min(max(x, 0), 6) },
-	layer.SELU:        func(x float64) float64 { return seluScale * leak(x, seluAlpha*math.Expm1(x)) },
+	layer.SELU:        func(x float64) float64 { return seluScale * leakyReLU(x, seluAlpha*math.Expm1(x)) },
 	layer.HardSigmoid: hardSigmoid,
 	layer.HardSwish:   func(x float64) float64 { return x * hardSigmoid(x) },
 	layer.Softplus:    func(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) },
@@ -79,8 +79,8 @@ var functions = map[layer.Op]func(float64) float64{
 	layer.LogicalNot: func(x float64) float64 { return max(0, 1-x) },
 }
 
-// binary returns the operation of two numbers that op computes.
-func binary(op layer.Op) func(x, z float64) float64 {
+// binaryFunction returns the operation of two numbers that op computes.
+func binaryFunction(op layer.Op) func(x, z float64) float64 {
 	switch op {
 	case layer.Add:
 		return func(x, z float64) float64 { return x + z }
@@ -100,8 +100,8 @@ func binary(op layer.Op) func(x, z float64) float64 {
 	return math.Pow
 }
 
-// combine computes an operation of two operands. An axis of extent 1 of the second one is repeated.
-func (c *call) combine() ([]float32, error) {
+// computeElementwise computes an operation of two operands. An axis of extent 1 of the second one is repeated.
+func (c *call) computeElementwise() ([]float32, error) {
 	second, shape := c.in[0], c.In
 	switch c.Second {
 	case layer.Runtime:
@@ -115,7 +115,7 @@ func (c *call) combine() ([]float32, error) {
 	if len(second) != shape.Elements() || len(second) == 0 {
 		return nil, fmt.Errorf("second operand has %d elements; want %d", len(second), shape.Elements())
 	}
-	f, e, in := binary(c.Op), extents(shape), extents(c.In)
+	f, e, in := binaryFunction(c.Op), extents(shape), extents(c.In)
 	for i, n := range e {
 		if n != 1 && n != in[i] {
 			return nil, fmt.Errorf("second operand has shape %v; want %v, or 1 along an axis", shape, c.In)
@@ -128,7 +128,7 @@ func (c *call) combine() ([]float32, error) {
 				at[k] = 0
 			}
 		}
-		z := float64(second[number(shape, at)])
+		z := float64(second[elementNumber(shape, at)])
 		if c.SecondReLU {
 			z = max(z, 0)
 		}
@@ -143,11 +143,11 @@ func (c *call) combine() ([]float32, error) {
 	return out, nil
 }
 
-func (c *call) applyPReLU() []float32 {
+func (c *call) computePReLU() []float32 {
 	alpha, out := widen(c.weights.Second), make([]float32, len(c.in[0]))
 	forEach(c.In, func(i int, at index) {
 		x := float64(c.in[0][i])
-		out[i] = float32(leak(x, x*float64(alpha[at[1]])))
+		out[i] = float32(leakyReLU(x, x*float64(alpha[at[1]])))
 	})
 	return out
 }

@@ -21,14 +21,14 @@ func (c *call) compute() ([]float32, error) {
 		return nil, fmt.Errorf("found no input; want at least one")
 	}
 	if c.Op == layer.Concat {
-		return c.concat()
+		return c.computeConcat()
 	}
 	if got, want := len(c.in[0]), c.In.Elements(); got != want {
 		return nil, fmt.Errorf("input has %d elements; want %d", got, want)
 	}
 	out, err := c.computeOperation()
 	if err == nil && c.Activation != 0 {
-		f := c.function(c.Activation)
+		f := c.unaryFunction(c.Activation)
 		if f == nil {
 			return nil, fmt.Errorf("activation %v has no definition in float32", c.Activation)
 		}
@@ -43,23 +43,23 @@ func (c *call) compute() ([]float32, error) {
 func (c *call) computeOperation() ([]float32, error) {
 	switch c.Op {
 	case layer.Convolution:
-		return c.convolve(), nil
+		return c.computeConvolution(), nil
 	case layer.Deconvolution:
-		return c.deconvolve(), nil
+		return c.computeDeconvolution(), nil
 	case layer.MatMul, layer.Linear:
-		return c.multiply()
+		return c.computeProduct()
 	case layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min, layer.RealDiv, layer.Average, layer.Pow:
-		return c.combine()
+		return c.computeElementwise()
 	case layer.PReLU:
-		return c.applyPReLU(), nil
+		return c.computePReLU(), nil
 	case layer.ReduceSum, layer.ReduceMean, layer.ReduceMax, layer.ReduceMin, layer.Softmax, layer.LayerNorm:
-		return c.reduce(), nil
+		return c.computeReduction(), nil
 	case layer.Pool:
-		return c.pool(), nil
+		return c.computePool(), nil
 	case layer.Transpose, layer.Slice, layer.Tile, layer.Pad:
-		return c.move(), nil
+		return c.computeMove(), nil
 	}
-	f := c.function(c.Op)
+	f := c.unaryFunction(c.Op)
 	if f == nil {
 		return nil, fmt.Errorf("operation %v has no definition in float32", c.Op)
 	}
@@ -92,7 +92,7 @@ func forEach(s layer.Shape, visit func(i int, at index)) {
 	}
 }
 
-// number returns the number of the element at an index of a tensor of shape s.
-func number(s layer.Shape, at index) int {
+// elementNumber returns the number of the element at an index of a tensor of shape s.
+func elementNumber(s layer.Shape, at index) int {
 	return ((at[0]*s.C+at[1])*s.H+at[2])*s.W + at[3]
 }

@@ -7,8 +7,8 @@ import (
 	"anesim/loader/layer"
 )
 
-// move computes a layer that copies elements.
-func (c *call) move() []float32 {
+// computeMove computes a layer that copies elements.
+func (c *call) computeMove() []float32 {
 	shape, s, x := c.Out(), c.In, c.in[0]
 	out := make([]float32, shape.Elements())
 	w := &c.Window
@@ -35,21 +35,21 @@ func (c *call) move() []float32 {
 			}
 		case layer.Pad:
 			var insideY, insideX bool
-			at[2], insideY = c.source(at[2]-w.Py, s.H)
-			at[3], insideX = c.source(at[3]-w.Px, s.W)
+			at[2], insideY = c.findPadSource(at[2]-w.Py, s.H)
+			at[3], insideX = c.findPadSource(at[3]-w.Px, s.W)
 			if !insideY || !insideX {
 				out[i] = c.Value
 				return
 			}
 		}
-		out[i] = x[number(s, at)]
+		out[i] = x[elementNumber(s, at)]
 	})
 	return out
 }
 
-// source returns the position along an axis of n elements that a Pad copies to position i, which may
+// findPadSource returns the position along an axis of n elements that a Pad copies to position i, which may
 // be outside. It returns false for padding with a value.
-func (c *call) source(i, n int) (at int, inside bool) {
+func (c *call) findPadSource(i, n int) (at int, inside bool) {
 	if 0 <= i && i < n {
 		return i, true
 	}
@@ -65,8 +65,8 @@ func (c *call) source(i, n int) (at int, inside bool) {
 	return 0, false
 }
 
-// concat joins the inputs along the channels.
-func (c *call) concat() ([]float32, error) {
+// computeConcat joins the inputs along the channels.
+func (c *call) computeConcat() ([]float32, error) {
 	if len(c.in) != len(c.Parts) {
 		return nil, fmt.Errorf("found %d inputs; want %d", len(c.in), len(c.Parts))
 	}

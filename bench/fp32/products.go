@@ -19,8 +19,8 @@ func widen(values []float16.Float16) []float32 {
 	return out
 }
 
-// filter returns the weights of the layer, which has n of them.
-func (c *call) filter(n int) []float32 {
+// widenWeights returns the weights of the layer, which has n of them.
+func (c *call) widenWeights(n int) []float32 {
 	if len(c.weights.Filter) == n {
 		return widen(c.weights.Filter)
 	}
@@ -33,8 +33,8 @@ func (c *call) filter(n int) []float32 {
 	return out
 }
 
-// finish multiplies a row of sums by the factor of the layer, and adds a bias.
-func (c *call) finish(row []float32, bias func(i int) float32) {
+// applyFactorAndBias multiplies a row of sums by the factor of the layer, and adds a bias.
+func (c *call) applyFactorAndBias(row []float32, bias func(i int) float32) {
 	if c.Factor != 0 {
 		f := c.Factor.Float32()
 		for i := range row {
@@ -48,8 +48,8 @@ func (c *call) finish(row []float32, bias func(i int) float32) {
 	}
 }
 
-// multiply computes a product of matrices for each batch and channel.
-func (c *call) multiply() ([]float32, error) {
+// computeProduct computes a product of matrices for each batch and channel.
+func (c *call) computeProduct() ([]float32, error) {
 	m, k, n := c.In.H, c.In.W, c.Columns
 	var right []float32
 	transposed := c.Op == layer.Linear || c.TransposeY
@@ -59,7 +59,7 @@ func (c *call) multiply() ([]float32, error) {
 		}
 		right = c.in[1]
 	} else {
-		right = c.filter(k * n)
+		right = c.widenWeights(k * n)
 	}
 	batch := c.In.N * c.In.C
 	if len(right) != k*n && len(right) != batch*k*n {
@@ -75,10 +75,10 @@ func (c *call) multiply() ([]float32, error) {
 			left = transpose(left, k, m)
 		}
 		p := product{left: left, rows: m, depth: k, right: right[b*k*n%len(right):][:k*n], columns: n, transposed: transposed}
-		p.compute(out[b*m*n:][:m*n], n, first, min(first+columnRange, n))
+		p.computeColumns(out[b*m*n:][:m*n], n, first, min(first+columnRange, n))
 	})
 	for i := 0; i < len(out); i += n {
-		c.finish(out[i:i+n], func(j int) float32 { return c.weights.Bias[j].Float32() })
+		c.applyFactorAndBias(out[i:i+n], func(j int) float32 { return c.weights.Bias[j].Float32() })
 	}
 	return out, nil
 }
@@ -107,10 +107,10 @@ type product struct {
 	transposed  bool
 }
 
-// compute stores columns first to last-1 of the product in y, whose rows are stride apart. Sums are
+// computeColumns stores columns first to last-1 of the product in y, whose rows are stride apart. Sums are
 // in the order of the depth, and conversions keep the compiler from fused operations, so that the
 // result is the same on every machine. Two rows and four columns at a time fit the registers.
-func (p *product) compute(y []float32, stride, first, last int) {
+func (p *product) computeColumns(y []float32, stride, first, last int) {
 	const width = 4
 	panel := make([][width]float32, p.depth)
 	zeros := make([]float32, p.depth)
@@ -169,12 +169,12 @@ func forEachParallel(n, workers int, do func(i int)) {
 // columnsAtOnce is the number of elements in the matrix of windows of a convolution at a time.
 const columnsAtOnce = 1 << 20
 
-// convolve computes a convolution as products of weights with windows, some rows at a time.
-func (c *call) convolve() []float32 {
+// computeConvolution computes a convolution as products of weights with windows, some rows at a time.
+func (c *call) computeConvolution() []float32 {
 	s, shape := c.In, c.Out()
 	groups := max(1, c.Groups)
 	cin, cout, taps := s.C/groups, c.Cout/groups, c.Taps()
-	weights := c.filter(c.Cout * cin * taps)
+	weights := c.widenWeights(c.Cout * cin * taps)
 	out := make([]float32, shape.Elements())
 	plane := shape.H * shape.W
 	rows := min(shape.H, max(1, columnsAtOnce/(cin*taps*shape.W)))
@@ -185,10 +185,10 @@ func (c *call) convolve() []float32 {
 		columns := make([]float32, cin*taps*pixels)
 		c.gatherWindows(columns, n, group*cin, cin, y, pixels/shape.W, shape.W)
 		p := product{left: weights[group*cout*cin*taps:], rows: cout, depth: cin * taps, right: columns, columns: pixels}
-		p.compute(out[((n*c.Cout+group*cout)*shape.H+y)*shape.W:], plane, 0, pixels)
+		p.computeColumns(out[((n*c.Cout+group*cout)*shape.H+y)*shape.W:], plane, 0, pixels)
 	})
 	for i := range s.N * c.Cout {
-		c.finish(out[i*plane:][:plane], func(int) float32 { return c.weights.Bias[i%c.Cout].Float32() })
+		c.applyFactorAndBias(out[i*plane:][:plane], func(int) float32 { return c.weights.Bias[i%c.Cout].Float32() })
 	}
 	return out
 }
@@ -210,7 +210,7 @@ func (c *call) gatherWindows(columns []float32, n, channel, channels, first, hei
 						clear(row)
 						continue
 					}
-					src := c.in[0][number(s, index{n, ch, h, 0}):][:s.W]
+					src := c.in[0][elementNumber(s, index{n, ch, h, 0}):][:s.W]
 					v := kx*apart - w.Px
 					for i := range row {
 						if 0 <= v && v < s.W {
@@ -226,10 +226,10 @@ func (c *call) gatherWindows(columns []float32, n, channel, channels, first, hei
 	}
 }
 
-// deconvolve computes a transposed convolution.
-func (c *call) deconvolve() []float32 {
+// computeDeconvolution computes a transposed convolution.
+func (c *call) computeDeconvolution() []float32 {
 	w, s, shape := &c.Window, c.In, c.Out()
-	weights := c.filter(c.Cout * s.C * w.Kh * w.Kw)
+	weights := c.widenWeights(c.Cout * s.C * w.Kh * w.Kw)
 	out := make([]float32, shape.Elements())
 	forEach(s, func(i int, at index) {
 		x := c.in[0][i]
@@ -240,7 +240,7 @@ func (c *call) deconvolve() []float32 {
 				if y < 0 || y >= shape.H {
 					continue
 				}
-				row := out[number(shape, index{at[0], co, y, 0}):][:shape.W]
+				row := out[elementNumber(shape, index{at[0], co, y, 0}):][:shape.W]
 				for kx := range w.Kw {
 					if v := at[3]*w.Sx - w.Px + kx; v >= 0 && v < shape.W {
 						row[v] += float32(x * taps[ky*w.Kw+kx])
@@ -251,7 +251,7 @@ func (c *call) deconvolve() []float32 {
 	})
 	plane := shape.H * shape.W
 	for i := range s.N * c.Cout {
-		c.finish(out[i*plane:][:plane], func(int) float32 { return c.weights.Bias[i%c.Cout].Float32() })
+		c.applyFactorAndBias(out[i*plane:][:plane], func(int) float32 { return c.weights.Bias[i%c.Cout].Float32() })
 	}
 	return out
 }

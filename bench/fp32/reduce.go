@@ -6,8 +6,8 @@ import (
 	"anesim/loader/layer"
 )
 
-// reduce computes a reduction, a softmax or a layer norm.
-func (c *call) reduce() []float32 {
+// computeReduction computes a reduction, a softmax or a layer norm.
+func (c *call) computeReduction() []float32 {
 	s := c.In
 	kept := s // shape with an element for each reduction
 	if c.Axes&layer.AxisC != 0 {
@@ -24,7 +24,7 @@ func (c *call) reduce() []float32 {
 		for k := range at {
 			at[k] = min(at[k], e[k]-1)
 		}
-		return number(kept, at)
+		return elementNumber(kept, at)
 	}
 	size := float64(s.Elements() / n)
 	x := c.in[0]
@@ -82,8 +82,8 @@ func (c *call) reduce() []float32 {
 	return out
 }
 
-// pool computes the maximum in each window. Padding does not take part.
-func (c *call) pool() []float32 {
+// computePool computes the maximum in each window. Padding does not take part.
+func (c *call) computePool() []float32 {
 	w, s, shape := &c.Window, c.In, c.Out()
 	out := make([]float32, shape.Elements())
 	forEach(shape, func(i int, at index) {
@@ -91,7 +91,7 @@ func (c *call) pool() []float32 {
 		y, x := at[2]*w.Sy-w.Py, at[3]*w.Sx-w.Px
 		for h := max(y, 0); h < min(y+w.Kh, s.H); h++ {
 			for v := max(x, 0); v < min(x+w.Kw, s.W); v++ {
-				m = max(m, c.in[0][number(s, index{at[0], at[1], h, v})])
+				m = max(m, c.in[0][elementNumber(s, index{at[0], at[1], h, v})])
 			}
 		}
 		out[i] = m

@@ -16,8 +16,8 @@ type Tensor struct {
 	Data                    []half
 }
 
-// pixels returns the number of elements of a channel.
-func (t *Tensor) pixels() int { return t.Height * t.Width }
+// countPixels returns the number of elements of a channel.
+func (t *Tensor) countPixels() int { return t.Height * t.Width }
 
 // An Engine computes layers on fp16 numbers.
 type Engine interface {
@@ -44,8 +44,8 @@ type plain struct {
 func (p plain) Convolve(x *Tensor, weights []half, outputs, size int) (*Tensor, error) {
 	panel := gatherWindows(widen(x.Data), x.Channels, x.Height, x.Width, size)
 	taps := widen(weights)
-	y := &Tensor{outputs, x.Height, x.Width, make([]half, outputs*x.pixels())}
-	sums := make([]float64, x.pixels())
+	y := &Tensor{outputs, x.Height, x.Width, make([]half, outputs*x.countPixels())}
+	sums := make([]float64, x.countPixels())
 	n := x.Channels * size * size
 	for o := range outputs {
 		clear(sums)
@@ -79,26 +79,26 @@ func gatherWindows(x []float64, channels, height, width, size int) []float64 {
 }
 
 func (p plain) ReLU(x *Tensor) (*Tensor, error) {
-	return x.combine(x, func(v, _ float64) float64 { return max(v, 0) }), nil
+	return x.mapPairs(x, func(v, _ float64) float64 { return max(v, 0) }), nil
 }
 
 func (p plain) GELU(x *Tensor) (*Tensor, error) {
-	return x.combine(x, func(v, _ float64) float64 { return interpolateGELU(v) }), nil
+	return x.mapPairs(x, func(v, _ float64) float64 { return interpolateGELU(v) }), nil
 }
 
 func (p plain) Subtract(x, y *Tensor) (*Tensor, error) {
-	return x.combine(y, func(v, w float64) float64 { return roundHalf(v - w) }), nil
+	return x.mapPairs(y, func(v, w float64) float64 { return roundHalf(v - w) }), nil
 }
 
 func (p plain) Multiply(x, y *Tensor) (*Tensor, error) {
-	return x.combine(y, func(v, w float64) float64 { return roundHalf(v * w) }), nil
+	return x.mapPairs(y, func(v, w float64) float64 { return roundHalf(v * w) }), nil
 }
 
-// combine returns the results of f, which are fp16 numbers, for the elements of t and u.
-func (t *Tensor) combine(u *Tensor, f func(v, w float64) float64) *Tensor {
+// mapPairs returns the results of f, which are fp16 numbers, for the elements of t and u.
+func (t *Tensor) mapPairs(u *Tensor, f func(v, w float64) float64) *Tensor {
 	y := &Tensor{t.Channels, t.Height, t.Width, make([]half, len(t.Data))}
 	for i, h := range t.Data {
-		y.Data[i] = narrowOne(f(float64(h.Float32()), float64(u.Data[i].Float32())))
+		y.Data[i] = narrowExact(f(float64(h.Float32()), float64(u.Data[i].Float32())))
 	}
 	return y
 }
@@ -150,7 +150,7 @@ func roundSignificant(v float64) float64 {
 }
 
 // toHalf returns the fp16 number nearest to v, ties to even, as conversions on the host round.
-func toHalf(v float64) half { return narrowOne(reference.RoundHalf("", v)) }
+func toHalf(v float64) half { return narrowExact(reference.RoundHalf("", v)) }
 
 func toHalves[T float32 | float64](list []T) []half {
 	h := make([]half, len(list))
@@ -160,12 +160,12 @@ func toHalves[T float32 | float64](list []T) []half {
 	return h
 }
 
-// narrowOne returns v, which is an fp16 number.
-func narrowOne(v float64) half { return float16.Fromfloat32(float32(v)) }
+// narrowExact returns v, which is an fp16 number.
+func narrowExact(v float64) half { return float16.Fromfloat32(float32(v)) }
 
 func narrow(to []half, from []float64) {
 	for i, v := range from {
-		to[i] = narrowOne(v)
+		to[i] = narrowExact(v)
 	}
 }
 

@@ -209,7 +209,7 @@ func (r rule) dotHalves(bias float64, x, w []half) half {
 		}
 		return v
 	}
-	return narrowOne(r.dot(bias, value(x), value(w)))
+	return narrowExact(r.dot(bias, value(x), value(w)))
 }
 
 // largeSums returns the published sums of M1 that have terms next to large ones.
@@ -237,7 +237,7 @@ func (r rule) contradictsLargeSums(t *testing.T) bool {
 func (r rule) contradictsChecksums(t *testing.T) bool {
 	published := cases(t)
 	for _, name := range []string{"linear_64x256x256", "stack_1"} {
-		row, ok := find(name)
+		row, ok := findRow(name)
 		if !ok {
 			t.Fatalf("no row %s", name)
 		}

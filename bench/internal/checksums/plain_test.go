@@ -128,7 +128,7 @@ func (e winograd) Convolve(x *Tensor, weights []half, outputs, size int) (*Tenso
 	}
 	even := append(append(append([]float64{}, panels[0]...), panels[1]...), panels[2]...)
 	odd := append(append(append([]float64{}, panels[1]...), panels[2]...), panels[3]...)
-	out := &Tensor{outputs, x.Height, x.Width, make([]half, outputs*x.pixels())}
+	out := &Tensor{outputs, x.Height, x.Width, make([]half, outputs*x.countPixels())}
 	w := widen(weights)
 	for o := range outputs {
 		taps := [2][]float64{make([]float64, 3*rows), make([]float64, 3*rows)}
@@ -146,7 +146,7 @@ func (e winograd) Convolve(x *Tensor, weights []half, outputs, size int) (*Tenso
 			sums := make([]float64, x.Height*tiles)
 			reference.Later.AddProducts(sums, panel, taps[column])
 			for i, v := range sums {
-				out.Data[o*x.pixels()+2*i+column] = narrowOne(v)
+				out.Data[o*x.countPixels()+2*i+column] = narrowExact(v)
 			}
 		}
 	}

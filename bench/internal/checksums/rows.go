@@ -21,29 +21,29 @@ func (r Row) relativeError(e Engine) (float64, error) { return r.compute(e) }
 // Rows returns the layers with a known arithmetic, in no order of size.
 func Rows() []Row {
 	return []Row{
-		linear("linear_64x256x256", 64, 64, 256, 256),
-		linear("linear_128x1024x1024", 128, 128, 1024, 1024),
-		linear("linear_512", 512, 256, 512, 512),
-		linear("linear_1024", 1024, 256, 1024, 1024),
-		linear("linear_4096", 4096, 256, 4096, 4096),
-		linear("linear_6144", 6144, 256, 6144, 6144),
-		fourier("dft_1024", 1024),
-		convolution("conv3x3_64", 8, 64), convolution("conv3x3_128", 8, 128),
-		convolution("winograd_64", 8, 64), convolution("winograd_128", 8, 128), convolution("winograd_256", 4, 256),
-		stack("stack_1", 16, 64, 1), stack("stack_16", 64, 256, 16), stack("winograd_stack_1", 16, 64, 1),
-		stencil("stencil_32", 256, 32), stencil("winograd_stencil_32", 256, 32),
-		jacobi("jacobi_25", 512, 25),
-		elementwise("relu_256x4096", []int{256}, Engine.ReLU, func(v float32) float64 { return max(float64(v), 0) }),
-		elementwise("gelu_256x4096", []int{256}, Engine.GELU, gelu),
-		elementwise("gelu_2048x4096", []int{256, 2048}, Engine.GELU, gelu),
-		elementwise("gelu_64x4096_m4", []int{64}, Engine.GELU, gelu),
-		elementwise("gelu_256x4096_m4", []int{64, 256}, Engine.GELU, gelu),
+		newLinearRow("linear_64x256x256", 64, 64, 256, 256),
+		newLinearRow("linear_128x1024x1024", 128, 128, 1024, 1024),
+		newLinearRow("linear_512", 512, 256, 512, 512),
+		newLinearRow("linear_1024", 1024, 256, 1024, 1024),
+		newLinearRow("linear_4096", 4096, 256, 4096, 4096),
+		newLinearRow("linear_6144", 6144, 256, 6144, 6144),
+		newFourierRow("dft_1024", 1024),
+		newConvolutionRow("conv3x3_64", 8, 64), newConvolutionRow("conv3x3_128", 8, 128),
+		newConvolutionRow("winograd_64", 8, 64), newConvolutionRow("winograd_128", 8, 128), newConvolutionRow("winograd_256", 4, 256),
+		newStackRow("stack_1", 16, 64, 1), newStackRow("stack_16", 64, 256, 16), newStackRow("winograd_stack_1", 16, 64, 1),
+		newStencilRow("stencil_32", 256, 32), newStencilRow("winograd_stencil_32", 256, 32),
+		newJacobiRow("jacobi_25", 512, 25),
+		newElementwiseRow("relu_256x4096", []int{256}, Engine.ReLU, func(v float32) float64 { return max(float64(v), 0) }),
+		newElementwiseRow("gelu_256x4096", []int{256}, Engine.GELU, gelu),
+		newElementwiseRow("gelu_2048x4096", []int{256, 2048}, Engine.GELU, gelu),
+		newElementwiseRow("gelu_64x4096_m4", []int{64}, Engine.GELU, gelu),
+		newElementwiseRow("gelu_256x4096_m4", []int{64, 256}, Engine.GELU, gelu),
 	}
 }
 
-// linear returns the row of a linear layer of columns to outputs. It draws inputs for more rows than
+// newLinearRow returns the row of a linear layer of columns to outputs. It draws inputs for more rows than
 // are computed.
-func linear(name string, drawn, rows, columns, outputs int) Row {
+func newLinearRow(name string, drawn, rows, columns, outputs int) Row {
 	return Row{name, rows * columns * outputs, func(e Engine) (float64, error) {
 		g := numpy.New(0)
 		x, w := g.Normals32(drawn * columns)[:rows*columns], g.Normals32(outputs*columns)
@@ -86,9 +86,9 @@ func dot[T, U float32 | float64](a []T, b []U) (sum float64) {
 	return sum
 }
 
-// fourier returns the row of a discrete Fourier transform of n numbers: linear layers of cosines and
+// newFourierRow returns the row of a discrete Fourier transform of n numbers: linear layers of cosines and
 // of sines.
-func fourier(name string, n int) Row {
+func newFourierRow(name string, n int) Row {
 	return Row{name, 2 * n * n, func(e Engine) (float64, error) {
 		g := numpy.New(2)
 		x, w, want := make([]float64, n), make([]float64, n*n), make([]float64, n)
@@ -114,9 +114,9 @@ func fourier(name string, n int) Row {
 	}}
 }
 
-// convolution returns the row of a 3x3 convolution of 64 x 64 pixels. It draws several images, of
+// newConvolutionRow returns the row of a 3x3 convolution of 64 x 64 pixels. It draws several images, of
 // which one is computed.
-func convolution(name string, images, channels int) Row {
+func newConvolutionRow(name string, images, channels int) Row {
 	const extent = 64
 	return Row{name, channels * channels * 9 * extent * extent, func(e Engine) (float64, error) {
 		g := numpy.New(1)
@@ -158,8 +158,8 @@ func convolve(x []float32, w []float64, channels, extent int) []float64 {
 	return y
 }
 
-// stack returns the row of a chain of 3x3 convolutions of 32 x 32 pixels, each with a ReLU.
-func stack(name string, channels, outputs, depth int) Row {
+// newStackRow returns the row of a chain of 3x3 convolutions of 32 x 32 pixels, each with a ReLU.
+func newStackRow(name string, channels, outputs, depth int) Row {
 	const extent = 32
 	work := (channels + (depth-1)*outputs) * outputs * 9 * extent * extent
 	return Row{name, work, func(e Engine) (float64, error) {
@@ -187,15 +187,15 @@ func stack(name string, channels, outputs, depth int) Row {
 	}}
 }
 
-// stencil returns the row of a chain of diffusion steps of one channel.
-func stencil(name string, extent, depth int) Row {
+// newStencilRow returns the row of a chain of diffusion steps of one channel.
+func newStencilRow(name string, extent, depth int) Row {
 	return Row{name, depth * 9 * extent * extent, func(e Engine) (float64, error) {
 		const side = float32(0.1)
 		w := []float32{0, side, 0, side, -4*side + 1, side, 0, side, 0}
 		u := numpy.New(3).Normals32(extent * extent)
 		got := &Tensor{1, extent, extent, toHalves(u)}
 		for range depth {
-			u = diffuse(u, w, extent)
+			u = convolveFloat32(u, w, extent)
 			var err error
 			if got, err = e.Convolve(got, toHalves(w), 1, 3); err != nil {
 				return 0, err
@@ -209,9 +209,9 @@ func stencil(name string, extent, depth int) Row {
 	}}
 }
 
-// diffuse returns the 3x3 convolution of u with w in float32. It adds the terms in order, each with
+// convolveFloat32 returns the 3x3 convolution of u with w in float32. It adds the terms in order, each with
 // one rounding, as the host's library does.
-func diffuse(u, w []float32, extent int) []float32 {
+func convolveFloat32(u, w []float32, extent int) []float32 {
 	wide := make([]float64, len(u))
 	for i, v := range u {
 		wide[i] = float64(v)
@@ -226,8 +226,8 @@ func diffuse(u, w []float32, extent int) []float32 {
 	return y
 }
 
-// jacobi returns the row of Jacobi's iteration for n linear equations.
-func jacobi(name string, n, iterations int) Row {
+// newJacobiRow returns the row of Jacobi's iteration for n linear equations.
+func newJacobiRow(name string, n, iterations int) Row {
 	return Row{name, iterations * n * n, func(e Engine) (float64, error) {
 		g := numpy.New(8)
 		m, b := g.Normals32(n*n), g.Normals32(n)
@@ -265,8 +265,8 @@ func jacobi(name string, n, iterations int) Row {
 	}}
 }
 
-// elementwise returns the row of f, applied to the last of several draws of rows of 4096 numbers.
-func elementwise(name string, rows []int, f func(Engine, *Tensor) (*Tensor, error), want func(float32) float64) Row {
+// newElementwiseRow returns the row of f, applied to the last of several draws of rows of 4096 numbers.
+func newElementwiseRow(name string, rows []int, f func(Engine, *Tensor) (*Tensor, error), want func(float32) float64) Row {
 	const columns = 4096
 	last := rows[len(rows)-1]
 	return Row{name, last * columns, func(e Engine) (float64, error) {
@@ -316,8 +316,8 @@ func relativeError(got *Tensor, want []float64, err error) (float64, error) {
 	return math.Sqrt(differences) / math.Sqrt(squares), nil
 }
 
-// find returns the row of the given name.
-func find(name string) (Row, bool) {
+// findRow returns the row of the given name.
+func findRow(name string) (Row, bool) {
 	rows := Rows()
 	i := slices.IndexFunc(rows, func(r Row) bool { return r.Name == name })
 	if i < 0 {
