@@ -110,7 +110,7 @@ func (d *Device) SetTileEnables(mask uint32) {
 // [Device.Execute] records a fault for a task that Accepts rejects.
 func (d *Device) Accepts(t *regs.Task) bool {
 	d.ops = t.Resolved(&d.room)
-	_, what := d.findFault(t)
+	_, what := d.findStartFault(t)
 	return what == ""
 }
 
@@ -166,7 +166,7 @@ func (d *Device) trimReport(open int) {
 // checkTask returns the fault that stops task t on the silicon, or nil. If the device was made to
 // compute values, checkTask also computes the values of t.
 func (d *Device) checkTask(r *DescriptorReport, t *regs.Task) *Fault {
-	if unit, what := d.findFault(t); what != "" {
+	if unit, what := d.findStartFault(t); what != "" {
 		return &Fault{Unit: unit, What: what}
 	}
 	if d.opts.Values {

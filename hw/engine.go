@@ -18,10 +18,10 @@ type engineTask struct {
 	conv       tiles.Convolution // set for a multiply-accumulate
 }
 
-// prepareEngine reads the activation table and the weights of task t into e. If the model cannot
+// loadTableAndWeights reads the activation table and the weights of task t into e. If the model cannot
 // interpret them, it returns the reason as a limit. If the device could not start the task, it
 // returns a fault.
-func (d *Device) prepareEngine(e *engineTask, t *regs.Task) (limit *evidence.Limit, f *Fault) {
+func (d *Device) loadTableAndWeights(e *engineTask, t *regs.Task) (limit *evidence.Limit, f *Fault) {
 	g := &t.Groups
 	lanes, err := d.readLanes(t)
 	if err != nil {

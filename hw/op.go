@@ -104,11 +104,11 @@ func classifyMove(g *regs.Groups, o *regs.Operands) Op {
 // the L2. It moves axes if two of them, both of more than one element, follow each other in another
 // order in the result. An axis that repeats has no place of its own.
 func classifyReorder(s, r *regs.Operand) Op {
-	if r.Groups > 1 && (swaps(r.Planes(), s, r, groupAxis, planeAxis) || swaps(r.Channels, s, r, groupAxis, channelAxis) || swaps(r.Height, s, r, groupAxis, rowAxis)) {
+	if r.Groups > 1 && (swapsAxes(r.Planes(), s, r, groupAxis, planeAxis) || swapsAxes(r.Channels, s, r, groupAxis, channelAxis) || swapsAxes(r.Height, s, r, groupAxis, rowAxis)) {
 		return Regroup
 	}
-	if d := r.Planes(); d > 1 && (swaps(r.Channels, s, r, planeAxis, channelAxis) || swaps(r.Height, s, r, planeAxis, rowAxis)) ||
-		r.Channels > 1 && swaps(r.Height, s, r, channelAxis, rowAxis) {
+	if d := r.Planes(); d > 1 && (swapsAxes(r.Channels, s, r, planeAxis, channelAxis) || swapsAxes(r.Height, s, r, planeAxis, rowAxis)) ||
+		r.Channels > 1 && swapsAxes(r.Height, s, r, channelAxis, rowAxis) {
 		return Transpose
 	}
 	return Copy
@@ -122,9 +122,9 @@ const (
 	rowAxis
 )
 
-// swaps reports whether axis b, of the given extent, is outside axis a in one of the operands s and
+// swapsAxes reports whether axis b, of the given extent, is outside axis a in one of the operands s and
 // r but inside it in the other.
-func swaps(extent int, s, r *regs.Operand, a, b int) bool {
+func swapsAxes(extent int, s, r *regs.Operand, a, b int) bool {
 	if extent <= 1 {
 		return false
 	}

@@ -92,7 +92,7 @@ func (d *Device) prepareJob(j *job, t *regs.Task, o *regs.Operands) (limit *evid
 	if t.Groups.Planar() {
 		return j.planar.readOperation(&t.Groups, o)
 	}
-	return d.prepareEngine(&j.engine, t)
+	return d.loadTableAndWeights(&j.engine, t)
 }
 
 // computeTask computes the values of task t, part by part. If the result is a ring buffer, it
