@@ -165,6 +165,7 @@ func (d *ConstantsChange) countDifferences(a, b []byte, halves bool) {
 		}
 		d.Values++
 		far := math.Abs(float64(float16.Frombits(x).Float32()) - float64(float16.Frombits(y).Float32()))
+		// A difference to NaN or infinity has no size; it still counts as one.
 		if !math.IsNaN(far) && !math.IsInf(far, 0) {
 			d.Largest = max(d.Largest, far)
 		}

@@ -111,6 +111,7 @@ func (p *paper) compareLatency() error {
 	if err != nil {
 		return err
 	}
+	// Two hosts are candidates for the machine of the documents.
 	for _, name := range []string{"macos-guide", "macos-air"} {
 		h, err := engine.HostByName(name)
 		if err != nil {

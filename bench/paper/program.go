@@ -47,6 +47,7 @@ func (p *paper) compareIdentityProgram() error {
 	}
 	file := q.Bytes()
 	le := binary.LittleEndian
+	// The bytes of the file are compared, not the fields of the reader, which could be wrong alike.
 	word := func(claim string, at int, want uint32) {
 		p.addExactClaim(area, claim, "hex", uint64(want), uint64(le.Uint32(file[at:])), how, "")
 	}

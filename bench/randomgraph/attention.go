@@ -16,6 +16,7 @@ func addSqueezeExcitation(b *builder, x string) bool {
 		return false
 	}
 	n, c := v.Dims[0], v.Dims[1]
+	// Exporters write the average in both ways.
 	y := ""
 	if b.randomBool(70) {
 		y = b.addNode("GlobalAveragePool", []string{x}, v.WithRange(v.Low, v.High).WithDims(n, c, 1, 1))
@@ -176,6 +177,7 @@ func addMultiHeadAttention(b *builder, x string) bool {
 		}
 		part := b.findValue(y).WithDims(n, rows, width)
 		a := newIntAttribute("axis", b.maybeNegativeAxis(2, 3))
+		// From version 13 on, the sizes of a Split are an input.
 		if b.graph.Opset < 13 {
 			parts = b.addNodeWithOutputs("Split", []string{y}, []onnxgraph.Value{part, part, part}, a, newIntsAttribute("split", width, width, width))
 		} else {
@@ -263,6 +265,7 @@ func addTransposeRoundTrip(b *builder, x string) bool {
 			return false
 		}
 		y = b.names[len(b.names)-1]
+		// An output between the two keeps the transposes from undoing each other.
 		if b.randomBool(40) {
 			b.outputs = append(b.outputs, y)
 		}

@@ -39,6 +39,7 @@ func addComputedConv(b *builder, x string) bool {
 	dims := append([]int{v.Dims[0], out}, w.extent...)
 	shape := append([]int{out, c / group}, w.kernel...)
 	k := onnx.Elements(shape[1:])
+	// Each element of a computed kernel becomes layers of its own.
 	if onnx.Elements(w.kernel) > 30 || onnx.Elements(dims) > maxElements || onnx.Elements(dims)*k > maxProducts || onnx.Elements(shape) > maxElements {
 		return false
 	}
@@ -81,6 +82,7 @@ func addComputedConvTranspose(b *builder, x string) bool {
 		stride, dilation, begin, end = append(stride, s), append(dilation, d), append(begin, p), append(end, q)
 	}
 	k := c / group * onnx.Elements(shape[2:])
+	// The limit keeps a test of thousands of graphs in seconds.
 	if onnx.Elements(dims) > maxElements || onnx.Elements(dims)*k > maxProducts || onnx.Elements(shape) > maxElements {
 		return false
 	}

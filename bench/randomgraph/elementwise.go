@@ -149,6 +149,7 @@ func addVariadicOperator(b *builder, op, x string) bool {
 	if max(-v.Low, v.High) > maxMagnitude && !b.extreme {
 		return false
 	}
+	// A sum of exact values may need more bits than fp16 has.
 	v.Exact = v.Exact && len(in) == 1
 	b.addNode(op, in, v)
 	return true
@@ -183,6 +184,7 @@ func addClip(b *builder, x, op string) {
 	form := b.rng.IntN(10)
 	if form < 6 {
 		from = scalar(low)
+		// Both ends: a range that is below the bound becomes the bound alone.
 		v.Low, v.High = max(v.Low, low), max(v.High, low)
 	}
 	if form > 2 && form < 9 {
@@ -361,6 +363,7 @@ func (b *builder) addBinaryOperator(op, x, y string, dims []int) bool {
 		v.Low, v.High = p.Low+q.Low, p.High+q.High
 	case "Sub":
 		v.Low, v.High = p.Low-q.High, p.High-q.Low
+		// x-x is 0 and x*x is not negative, which the ranges of two tensors do not show.
 		if same {
 			v.Low, v.High = 0, 0
 		}
@@ -387,6 +390,7 @@ func (b *builder) addBinaryOperator(op, x, y string, dims []int) bool {
 	if m := max(math.Abs(v.Low), math.Abs(v.High)); m > maxMagnitude && !b.extreme {
 		return false
 	}
+	// A product of two exact values has twice the bits.
 	v.Exact = p.Exact && q.Exact && op != "Mul" && op != "Div" && max(-v.Low, v.High) <= 16
 	b.addNode(op, []string{x, y}, v)
 	return true
@@ -424,6 +428,7 @@ func addTwoInputOperator(b *builder, x string) bool {
 		x, y = y, x
 	}
 	if op == "Div" && !b.isSafeDivisor(y) {
+		// x/x stays x/x after the divisor has become positive.
 		square := x == y
 		y = makePositive(b, y)
 		if square {
@@ -460,6 +465,8 @@ func addLimitedFunction(b *builder, x string) bool {
 	v := b.findValue(x)
 	switch op {
 	case "Exp":
+		// Above 5, a rounding of the argument is amplified 150 times; below -16, all results are
+		// subnormal.
 		if v.High > 5 || v.Low < -16 {
 			return false
 		}
@@ -484,6 +491,7 @@ func addLimitedFunction(b *builder, x string) bool {
 		b.addNode(op, []string{x, c}, onnxgraph.Value{Type: onnx.Float, Dims: d, Low: low, High: high})
 		return true
 	}
+	// All three functions are steep near 0.
 	if v.Low < 0.24 {
 		x = makePositive(b, x)
 		v = b.findValue(x)

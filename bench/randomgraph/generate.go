@@ -150,6 +150,7 @@ func (b *builder) chooseOperator(x string) func(*builder, string) bool {
 	if i, ok := b.graph.IndexProducers()[x]; ok {
 		n := b.graph.Nodes[i]
 		switch {
+		// Fusion is where compilers go wrong, so operators that may be merged follow each other often.
 		case slices.Contains(fusableOperators, n.Op) && b.randomBool(70):
 			table = fusableChoices
 		case slices.Contains(viewOperators, n.Op) && b.randomBool(40):

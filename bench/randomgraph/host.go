@@ -51,6 +51,7 @@ func addHostOperator(b *builder, x string) bool {
 	case "Einsum":
 		return addEinsum(b, x)
 	case "Mod":
+		// A remainder jumps, so a rounding of the operand would be an error of its whole size.
 		if !v.Exact {
 			return false
 		}
@@ -138,6 +139,7 @@ func addEinsum(b *builder, x string) bool {
 	left, right, result, k, work := labels[:n], "", "", 1, 1
 	var shape, dims []int
 	extents := slices.Concat(v.Dims, []int{b.randomInt(1, 6), b.randomInt(1, 6)})
+	// A random order of labels makes transposes of both operands and of the result.
 	for _, i := range b.rng.Perm(n + b.rng.IntN(3)) {
 		shared, kept := b.randomBool(60), b.randomBool(70)
 		if shared || i >= n {

@@ -123,6 +123,7 @@ func addIntOperator(b *builder, x string) bool {
 	if v.Type != onnx.Int64 && v.Type != onnx.Int32 {
 		return false
 	}
+	// fp16 holds integers up to 2048, so large ones are cast before they grow further.
 	if b.randomBool(60) || max(-v.Low, v.High) > 500 {
 		b.addNode("Cast", []string{x}, onnxgraph.Value{Type: onnx.Float, Dims: v.Dims, Low: v.Low, High: v.High, Exact: max(-v.Low, v.High) <= 16}, newIntAttribute("to", int(onnx.Float)))
 		return true
@@ -169,6 +170,7 @@ func addArgOrTopK(b *builder, x string) bool {
 		k := b.randomInt(1, min(6, dims[axis]))
 		dims[axis] = k
 		out := []onnxgraph.Value{v.WithDims(dims...), {Type: onnx.Int64, Dims: dims, High: float64(v.Dims[axis]), Exact: true}}
+		// Up to version 9, k is an attribute, and the order is always that of the largest.
 		if b.graph.Opset < 10 {
 			b.addNodeWithOutputs("TopK", []string{x}, out, newIntAttribute("axis", axis), newIntAttribute("k", k))
 			return true

@@ -29,6 +29,7 @@ func addMicrosoftOperator(b *builder, x string) bool {
 	case "BiasGelu":
 		b.addNode(op, []string{x, b.addAddendConstant(last)}, activated)
 	default:
+		// The norm of few elements has no precise result.
 		if n != 3 || last < 4 {
 			return false
 		}

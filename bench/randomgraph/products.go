@@ -116,6 +116,7 @@ func addConv(b *builder, x string) bool {
 	switch {
 	case b.randomBool(55):
 		in = append(in, b.addAddendConstant(out))
+	// An omitted input may be the empty name or be missing.
 	case b.randomBool(10):
 		in = append(in, "")
 	}
@@ -217,6 +218,7 @@ func addConvTranspose(b *builder, x string) bool {
 	if onnx.Elements(dims) > maxElements || onnx.Elements(dims)*k > maxProducts {
 		return false
 	}
+	// Each result is a sum of as many products as windows overlap there, not of all taps.
 	in := []string{x, b.addWeightConstant(c/group*max(1, onnx.Elements(kernel)/onnx.Elements(stride)), append([]int{c, out / group}, kernel...)...)}
 	if b.randomBool(55) {
 		in = append(in, b.addAddendConstant(out))
@@ -266,6 +268,7 @@ func addGemm(b *builder, x string) bool {
 	if b.randomBool(25) {
 		alpha := pickRandom(b, float32(0.5), 2, -1, 0.125, 1e-3)
 		a = append(a, newFloatAttribute("alpha", alpha))
+		// The largest factor that alpha may have.
 		out.Low, out.High = out.Low*2, out.High*2
 	}
 	if b.graph.Opset < 11 || b.randomBool(70) {
@@ -355,6 +358,7 @@ func addTensorMatMul(b *builder, x string) bool {
 		if r > 2 && b.randomBool(25) {
 			dims = dims[r-2:]
 		}
+		// numpy's product of a matrix and a vector has a rule of its own.
 		if b.randomBool(10) {
 			dims = []int{v.Dims[r-1]}
 		}

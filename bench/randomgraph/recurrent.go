@@ -68,6 +68,7 @@ func addRecurrentOperator(b *builder, x string) bool {
 			in[i] = b.addAddendConstant(states...)
 		}
 	}
+	// Exporters leave out inputs at the end, and name those before them "".
 	for in[len(in)-1] == "" {
 		in = in[:len(in)-1]
 	}
@@ -86,6 +87,7 @@ func addRecurrentOperator(b *builder, x string) bool {
 	case 1:
 		y := b.addNodeWithOutputs(op, in, out, a...)[0]
 		b.graph.Nodes[len(b.graph.Nodes)-1].Outputs[0] = ""
+		// A result that the node does not give must not be read by later nodes.
 		b.names = slices.DeleteFunc(b.names, func(name string) bool { return name == y })
 		return true
 	}

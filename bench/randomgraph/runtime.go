@@ -184,6 +184,7 @@ func addGroupQueryAttention(b *builder) bool {
 	if b.randomBool(40) {
 		angles := make([]float64, total*size)
 		for i := range angles {
+			// Rounded, because math.Sin may differ in its last bit between machines.
 			angles[i] = math.Round(64*math.Sin(float64(i))) / 64
 		}
 		dims := []int{2 * total, size / 2}

@@ -178,6 +178,7 @@ func addSqueeze(b *builder, x string) bool {
 		return true
 	}
 	if len(at) > 1 && b.randomBool(40) {
+		// Axes need not be in order.
 		b.rng.Shuffle(len(at), func(i, j int) { at[i], at[j] = at[j], at[i] })
 		at = at[:2]
 		var dims []int
@@ -219,6 +220,7 @@ func addSelectionOrJoin(b *builder, x string) bool {
 	n, c, h, w := v.Dims[0], v.Dims[1], v.Dims[2], v.Dims[3]
 	if c%4 == 0 && b.randomBool(50) {
 		a := []onnxgraph.Attribute{newIntAttribute("blocksize", 2)}
+		// The attribute came with version 11; before, DCR was the only mode.
 		if b.graph.Opset >= 11 {
 			a = append(a, newTextAttribute("mode", pickRandom(b, "DCR", "CRD")))
 		}
@@ -332,6 +334,7 @@ func addConcat(b *builder, x string) bool {
 	if b.randomBool(40) {
 		slices.Reverse(in)
 	}
+	// One tensor may be two operands.
 	if b.randomBool(15) {
 		in = append(in, x)
 	}
@@ -440,6 +443,7 @@ func addPad(b *builder, x string) bool {
 	for _, axis := range axes {
 		most, least := 3, 0
 		if mode == "reflect" {
+			// A reflection does not repeat the edge, so it has one element less to copy.
 			most = min(most, v.Dims[axis]-1)
 		}
 		if mode == "constant" && b.randomBool(15) {
@@ -473,6 +477,7 @@ func addPad(b *builder, x string) bool {
 	} else {
 		in[1] = b.addIntVector(slices.Concat(begin, end)...)
 	}
+	// 0 is the default, which exporters write or leave out.
 	if mode == "constant" && (fill != 0 || b.randomBool(50)) {
 		in[2] = b.addConstant(onnx.Float, nil, []float64{fill})
 	}

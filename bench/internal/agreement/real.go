@@ -54,6 +54,8 @@ func makePlausibleValues(name string, dims []int, rng *rand.Rand) []float64 {
 	}
 	rank := len(dims)
 	switch {
+	// Real networks amplify noise that no image has, and then every arithmetic differs. Images need both
+	// axes to be large; smaller tensors are features.
 	case rank == 4 && (dims[1] == 3 || dims[1] == 1) && dims[2] >= 16:
 		picture := newPicture(dims[2], dims[3], rng)
 		data := make([]float64, 0, elements)
@@ -76,6 +78,7 @@ func makePlausibleValues(name string, dims []int, rng *rand.Rand) []float64 {
 		return synthesizeVoice(elements, rng)
 	}
 	amplitude := 1.0
+	// States of recurrent networks start near zero.
 	if strings.HasPrefix(name, "state") || name == "h" || name == "c" {
 		amplitude = 0.1
 	}

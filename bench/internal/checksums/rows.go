@@ -236,6 +236,7 @@ func newJacobiRow(name string, n, iterations int) Row {
 			for j := range n {
 				r[i*n+j] = float32(dot(m[i*n:][:n], m[j*n:][:n])) / float32(n)
 			}
+			// n on the diagonal makes the iteration converge, so the error is that of the arithmetic.
 			d := r[i*n+i] + float32(n)
 			diagonal[i], inverse[i], r[i*n+i] = float64(d), 1/d, 0
 		}

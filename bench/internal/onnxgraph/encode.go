@@ -67,6 +67,8 @@ func (g *Graph) encodeFunction(name string, nodes []*Node) (call, function wire.
 		inner := &Node{Op: n.Op, Domain: n.Domain}
 		for _, in := range n.Inputs {
 			to, isNew := define(in)
+			// A tensor that the function computes itself is no input, also if it is read before its node
+			// in the list.
 			if isNew && !outputs[in] {
 				call, function = call.Text(1, in), function.Text(4, to)
 			}
@@ -82,6 +84,7 @@ func (g *Graph) encodeFunction(name string, nodes []*Node) (call, function wire.
 		m := inner.encode(fmt.Sprintf("m%d", i))
 		for _, a := range n.Attributes {
 			given := a
+			// Two nodes may have an attribute of one name, so the function's own attributes have a number.
 			given.Name = fmt.Sprintf("a%d_%s", i, a.Name)
 			attributes = attributes.Bytes(5, given.encode())
 			function = function.Text(6, given.Name)
@@ -135,6 +138,7 @@ func (g *Graph) encodeModel(nodes, functions []wire.Encoding) []byte {
 	for _, version := range g.encodeVersions() {
 		model = model.Bytes(8, version)
 	}
+	// Without a version of its own, the domain of the functions is unknown to the checker of ONNX.
 	if len(functions) > 0 {
 		model = model.Bytes(8, wire.Encoding{}.Text(1, functionDomain).Int(2, 1))
 	}

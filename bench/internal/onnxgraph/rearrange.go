@@ -79,6 +79,7 @@ func (g *Graph) Rename(rng *rand.Rand) *Graph {
 	for _, n := range c.Nodes {
 		old = append(old, n.Outputs...)
 	}
+	// Random numbers, not ascending ones, which would keep the order of the names that the graph has now.
 	numbers := rng.Perm(len(old))
 	for i, name := range old {
 		if !keep(name) {

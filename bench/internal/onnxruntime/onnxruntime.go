@@ -143,6 +143,8 @@ func DecodeArray(data []byte) (*reference.Tensor, error) {
 	if end > len(data) {
 		return nil, fmt.Errorf("truncated header: file has %d bytes; want at least %d", len(data), end)
 	}
+	// The header is a literal of Python. A pattern of the one form that numpy writes takes the place of a
+	// parser.
 	field := headerFields.FindSubmatch(data[10:end])
 	if field == nil {
 		return nil, fmt.Errorf("unsupported .npy header %q; want row-major order and the keys descr, fortran_order and shape", data[10:end])

@@ -72,12 +72,15 @@ func (g *generator) emitUnary() {
 	case 0:
 		op = g.chooseName("exp", "exp2", "sinh", "cosh")
 		f = bounded[op]
+		// Beyond this, sinh and exp2 amplify a rounding of fp16 until no tolerance means anything.
 		if largestMagnitude(g.Values[x].data) > 3.5 {
 			return
 		}
 	case 1:
 		op = g.chooseName("asin", "acos", "atanh")
 		f = narrow[op]
+		// These functions end at -1 and 1 with an infinite slope, so their argument is kept away from
+		// there.
 		y := g.emit("clip", []int{x}, g.resultLike(x), true, []string{g.formatValueArgument("x", x), g.formatNumber("alpha", -0.625), g.formatNumber("beta", 0.5)}, newElementFunc(func(v float64) float64 { return min(0.5, max(-0.625, v)) }))
 		if y == nil {
 			return
@@ -138,6 +141,7 @@ func (g *generator) emitActivation() {
 		a = -a
 	}
 	args := []string{g.formatValueArgument("x", x)}
+	// A missing argument has the default of MIL, which the definition then uses too.
 	alpha := func(fallback float64) {
 		if g.IntN(3) == 0 {
 			a = fallback
@@ -205,6 +209,7 @@ func (g *generator) emitActivation() {
 		args = append(args, g.formatNumber("alpha", a))
 		f = func(v float64) float64 { return max(v, a) }
 	case "thresholded_relu":
+		// The result jumps at alpha: a rounding of the argument would be an error of its whole size.
 		if exact = g.Values[x].exact; !exact {
 			return
 		}
@@ -260,6 +265,7 @@ func (g *generator) emitDiscontinuous() {
 	if x < 0 {
 		return
 	}
+	// Only exact values have one right side of a jump.
 	op := g.chooseName("floor", "ceil", "round", "sign", "cast", "mod", "floor_div")
 	f := map[string]func(v float64) float64{"floor": math.Floor, "ceil": math.Ceil, "round": math.RoundToEven, "sign": func(v float64) float64 {
 		switch {
@@ -286,6 +292,8 @@ func (g *generator) emitDiscontinuous() {
 		return
 	case "mod", "floor_div":
 		by := g.chooseNumber(-2, 2, 0.5, 4, -1)
+		// MIL rounds quotients down, also of negative numbers, and the remainder has the sign of the
+		// divisor.
 		f = func(v float64) float64 { return math.Floor(v / by) }
 		if op == "mod" {
 			f = func(v float64) float64 { return v - by*math.Floor(v/by) }
@@ -430,6 +438,7 @@ func (g *generator) emitComparison() {
 	}
 	out := broadcastDims(g.Values[x].Dims, g.Values[y].Dims)
 	op := g.chooseName("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
+	// A scalar constant stays the second operand, as converters write it.
 	if len(g.Values[y].Dims) > 0 && g.tossCoin() {
 		x, y = y, x
 	}

@@ -38,6 +38,7 @@ func New(seed uint64, steps int) *Program {
 		g.Inputs = append(g.Inputs, g.addValue(g.float, dims, g.chooseNumbers(dims), true))
 	}
 	n := 1 + g.IntN(steps)
+	// An emitter that finds no suitable value adds nothing, and the values may suit none of them.
 	for tries := 0; n > 0 && tries < 100; tries++ {
 		before := len(g.statements)
 		emitters[g.IntN(len(emitters))](g)
@@ -54,6 +55,7 @@ func New(seed uint64, steps int) *Program {
 	}
 	var out []int
 	for i, v := range g.Values {
+		// All results that nothing reads become outputs, so that every statement counts.
 		if v.from >= 0 && !used[i] && g.statements[v.from].op != "const" {
 			out = append(out, i)
 		}
@@ -124,9 +126,11 @@ func (g *generator) emit(op string, in []int, out []result, keeps bool, argument
 			panic(fmt.Sprintf("%s computes %d elements for shape %v", op, len(v), out[k].dims))
 		}
 		for _, x := range v {
+			// Negated, so that NaN is refused too.
 			if !(math.Abs(x) <= maxMagnitude) {
 				return nil
 			}
+			// Multiples of 1/64 below 16 have at most ten bits: fp16 holds them, and sums of a few.
 			keeps = keeps && x*64 == math.Trunc(x*64) && math.Abs(x) < 16
 		}
 	}

@@ -45,6 +45,7 @@ func (g *generator) emitIntegerOperation() {
 			return
 		}
 		n := 1 + g.IntN(6)
+		// Indices must be in range, and a remainder always is.
 		i := g.emit("mod", []int{x}, g.resultLike(x), true, append(args, g.formatInt("y", n)), newElementFunc(func(v float64) float64 { return v - float64(n)*math.Floor(v/float64(n)) }))
 		if i == nil {
 			return

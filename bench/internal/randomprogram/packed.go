@@ -31,6 +31,7 @@ func (g *generator) emitPackedLayer() {
 		return
 	}
 	d := g.Values[x].Dims
+	// The smallest layers that read weights: the packing is under test, not the layer.
 	op, wd := "linear", []int{1 + g.IntN(12), d[len(d)-1]}
 	if len(d) == 4 {
 		op, wd = "conv", []int{1 + g.IntN(12), d[1], 1, 1}
@@ -70,6 +71,7 @@ func (g *generator) emitPackedWeights(wd []int) int {
 	}
 	blocks := make([]int, len(wd))
 	for i := range blocks {
+		// Blocks must divide the axis, or the program is invalid.
 		if blocks[i] = 1; g.tossCoin() {
 			blocks[i] = g.chooseDivisor(wd[i])
 		}

@@ -165,6 +165,7 @@ func (g *generator) emitEinsum() {
 	}
 	var kept []byte
 	for c := byte('a'); c <= 'e'; c++ {
+		// A label of one input is always kept, because a sum over it alone is not a matmul.
 		shared := strings.IndexByte(letters, c) >= 0 && slices.Contains(other, c)
 		if extent[c] > 0 && (!shared || g.tossCoin()) {
 			kept = append(kept, c)

@@ -96,6 +96,8 @@ func (g *generator) emitResize() {
 		var r []float64
 		forEachIndex(out, func(at []int) {
 			y, x := rows(at[n-2]), columns(at[n-1])
+			// The small number keeps a position that should be whole from falling to the element before
+			// it.
 			if !linear {
 				y, x = math.Floor(y+1e-9), math.Floor(x+1e-9)
 			}

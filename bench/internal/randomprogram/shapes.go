@@ -53,6 +53,7 @@ func (g *generator) emitReshape() {
 	var out []int
 	for n := onnx.Elements(d); len(out) < 5; {
 		f := g.chooseDivisor(n)
+		// Keeping an axis is what most reshapes of networks do.
 		if g.tossCoin() && len(out) < len(d) && n%d[len(out)] == 0 {
 			f = d[len(out)]
 		}
@@ -286,6 +287,7 @@ func (g *generator) emitSplit() {
 	for _, n := range sizes {
 		s := slices.Clone(d)
 		s[axis] = n
+		// A copy, because the functions run after the loop has ended.
 		begin := first
 		out = append(out, result{g.float, s})
 		evals = append(evals, newCopyFunc(d, s, func(at []int) []int {
@@ -312,6 +314,7 @@ func (g *generator) emitPad() {
 	mode := g.chooseName("constant", "constant", "reflect", "replicate")
 	k := 1 + g.IntN(len(d))
 	if mode != "constant" {
+		// Modes that copy elements support the last two axes only.
 		k = min(k, 2)
 	}
 	first := len(d) - k
@@ -321,6 +324,7 @@ func (g *generator) emitPad() {
 	for i := first; i < len(d); i++ {
 		most := 3
 		if mode == "reflect" {
+			// A reflection cannot reach beyond the other end.
 			most = min(most, d[i])
 		}
 		p, q := g.IntN(most), g.IntN(most)
@@ -424,6 +428,7 @@ func (g *generator) emitBlocks() {
 		out := []int{d[0], c, d[2] * b, d[3] * b}
 		g.emitMove(op, x, out, []string{g.formatInt(key, b)}, newCopyFunc(d, out, func(at []int) []int {
 			place := at[2]%b*b + at[3]%b
+			// The two differ in whether the place in the block or the channel is the outer one.
 			if op == "depth_to_space" {
 				return []int{at[0], place*c + at[1], at[2] / b, at[3] / b}
 			}
@@ -465,6 +470,7 @@ func (g *generator) emitGather() {
 	shape := concatenate(d[:batch], di)
 	index := make([]float64, onnx.Elements(shape))
 	for i := range index {
+		// Indices may count from the end, as axes do.
 		index[i] = float64(g.maybeNegativeAxis(g.IntN(d[axis]), d[axis]))
 	}
 	if shape == nil && g.tossCoin() {

@@ -130,6 +130,7 @@ func (g *generator) emitConv() {
 		groups = g.chooseDivisor(d[1])
 	}
 	per, each := d[1]/groups, 1+g.IntN(4)
+	// Without groups, a few more channels are cheap, and their weights then fill several lanes.
 	if groups == 1 {
 		each = 1 + g.IntN(9)
 	}
@@ -390,6 +391,7 @@ func (g *generator) emitNorm() {
 	case "l2_norm":
 		setEps(1e-6)
 		n := onnx.Elements(d[len(d)-3:])
+		// The sum of squares must stay inside fp16, in which the engine passes it from task to task.
 		if most := largestMagnitude(g.Values[x].data); float64(n)*most*most > maxSquares {
 			return
 		}

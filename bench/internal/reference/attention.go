@@ -110,6 +110,8 @@ func (a attentionArgs) computeWeights(c *call, keys *Tensor, past int) (*Tensor,
 			s.Data[i] = math.Inf(-1)
 		}
 	}
+	// A sink is a score to which no key belongs: it takes part in the sum of the softmax and is then cut
+	// off.
 	if a.sink == nil {
 		return s.mapLines(3, c.softmax)
 	}
@@ -305,6 +307,7 @@ func computeProjectedAttention(c *call) ([]*Tensor, error) {
 	}
 	a := attentionArgs{q: in[0], k: in[1], v: in[2], causal: c.flagAttribute("unidirectional"), scale: c.scoreScale(in[0].Dims[3])}
 	columns := in[1].Dims[2]
+	// One tensor holds past keys and values, because both have one shape.
 	if past := c.inputTensor(4); past != nil {
 		if len(past.Dims) != 5 || past.Dims[0] != 2 {
 			return nil, fmt.Errorf("input \"past\" has shape %v; want [2][batch][heads][length][size]", past.Dims)

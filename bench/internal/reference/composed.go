@@ -47,6 +47,7 @@ func computeCenterCropPad(c *call) (*Tensor, error) {
 			if d := x.Dims[i] - dims[i]; d >= 0 {
 				from += d / 2
 			} else {
+				// Divided as positive numbers, since Go rounds a quotient toward zero.
 				from -= -d / 2
 			}
 			inside = inside && from >= 0 && from < x.Dims[i]
@@ -100,6 +101,7 @@ func computeCol2Im(c *call) (*Tensor, error) {
 				inside = inside && p >= 0 && p < image[i]
 				at += p * steps[i]
 			}
+			// The innermost loop, because the place does not depend on batch and channel.
 			for row := range x.Dims[0] * channels {
 				if inside {
 					out.Data[row*pixels+at] += x.Data[(row*size+k)*count+b]
@@ -140,6 +142,8 @@ func computeMelWeightMatrix(c *call) (*Tensor, error) {
 		for row := range out.Dims[0] {
 			w := 0.0
 			switch {
+			// First, because corners may coincide for narrow bands, and the slopes would then divide by
+			// zero.
 			case row == center:
 				w = 1
 			case row >= left && row < center:

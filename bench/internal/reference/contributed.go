@@ -168,6 +168,7 @@ func computeTensorScatter(c *call) (*Tensor, error) {
 	out := &Tensor{Type: cache.Type, Dims: slices.Clone(cache.Dims), Data: slices.Clone(cache.Data)}
 	strides := rowMajorStrides(cache.Dims)
 	index := make([]int, len(update.Dims))
+	// Element by element, in the order of the definition; the engine's graph moves slices.
 	for _, v := range update.Data {
 		to := 0
 		for i, k := range index {

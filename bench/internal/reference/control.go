@@ -66,6 +66,7 @@ func runLoop(c *call) ([]*Tensor, error) {
 		if condition.Data[0] == 0 {
 			break
 		}
+		// An empty body computes no node, so iterations are counted too.
 		if c.steps--; c.steps < 0 {
 			return nil, fmt.Errorf("model executes more than %d nodes and loop iterations", maxSteps)
 		}
@@ -80,6 +81,7 @@ func runLoop(c *call) ([]*Tensor, error) {
 		scanned = append(scanned, results[1+len(carried):])
 	}
 	for i := len(carried); i < len(c.node.Outputs); i++ {
+		// The shape of such a result would have to be inferred, which an interpreter of values cannot.
 		if iteration == 0 {
 			return nil, c.newUnsupportedError("scan output of a loop with 0 iterations")
 		}
@@ -161,6 +163,7 @@ func runScan(c *call) ([]*Tensor, error) {
 			in = append(in, part)
 		}
 		results, err := c.scanSlices(in, func(name string) []int {
+			// Version 8 has this one list under another name, and none of the others.
 			if name == "scan_input_directions" {
 				name = "directions"
 			}
@@ -199,6 +202,7 @@ func (c *call) scanSlices(in []*Tensor, attribute func(name string) []int) ([]*T
 		if axes[i], err = resolveAxis(elementOrZero(attribute("scan_input_axes"), i), len(t.Dims)); err != nil {
 			return nil, err
 		}
+		// ONNX has no rule for inputs of different length, so this is an error.
 		if d := t.Dims[axes[i]]; length >= 0 && d != length {
 			return nil, fmt.Errorf("scan inputs have %d and %d slices; want equal numbers", length, d)
 		}

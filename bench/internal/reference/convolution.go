@@ -39,6 +39,7 @@ func (c *call) newWindow(in, kernel []int) (*window, error) {
 			return nil, fmt.Errorf("attribute %q is %v; want one value for each of %d spatial axes", x.name, *x.to, rank)
 		}
 		for _, v := range *x.to {
+			// The bounds keep products of these numbers from overflowing.
 			if v < x.missing || v > maxElements {
 				return nil, fmt.Errorf("attribute %q is %v; want values from %d to %d", x.name, *x.to, x.missing, maxElements)
 			}
@@ -294,6 +295,8 @@ func computeConvTranspose(c *call) (*Tensor, error) {
 				for ch := group * channels / groups; ch < (group+1)*channels/groups; ch++ {
 					addScaledVector(line, x.Data[(n*channels+ch)*plane:][:plane], weights.Data[(ch*outputsPerGroup+o%outputsPerGroup)*taps+k])
 				}
+				// Input and output change their roles: the window is that of the convolution in the other
+				// direction.
 				w.forEachTapPair(tap, func(out, in int) { to[in] += line[out] })
 				advanceIndex(tap, w.kernel)
 			}

@@ -51,6 +51,8 @@ func computeDeformConv(c *call) (*Tensor, error) {
 				at := (b*offsetGroups+ch/(channels/offsetGroups))*kh*kw + t
 				y := float64(py*strides[0]-pads[0]+t/kw*dilations[0]) + offset.Data[(2*at*oh+py)*ow+px]
 				xx := float64(px*strides[1]-pads[1]+t%kw*dilations[1]) + offset.Data[((2*at+1)*oh+py)*ow+px]
+				// Such a place is outside of any image, and its number might not fit an int. NaN is one of
+				// them.
 				if !(math.Abs(y) < 1e6 && math.Abs(xx) < 1e6) {
 					continue
 				}

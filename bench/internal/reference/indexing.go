@@ -242,6 +242,7 @@ func computeOneHot(c *call) (*Tensor, error) {
 	list := indices.toInts()
 	for i := range out.Data {
 		hot := list[i/inner/depth*inner+i%inner]
+		// Indices out of range, also after this, select no element.
 		if hot < 0 {
 			hot += depth
 		}
@@ -275,6 +276,8 @@ func computeTopK(c *call) ([]*Tensor, error) {
 			order[i] = i
 		}
 		slices.SortStableFunc(order, func(a, b int) int {
+			// Operands are exchanged instead of the result, so that the sort stays stable for equal
+			// elements.
 			if largest {
 				a, b = b, a
 			}
@@ -383,6 +386,7 @@ func computeUnique(c *call) ([]*Tensor, error) {
 		if err != nil {
 			return nil, err
 		}
+		// A search of the list, not a map: a slice is no key, and NaN must differ from itself.
 		k := slices.IndexFunc(groups, func(g *group) bool { return slices.Equal(g.values.Data, part.Data) })
 		if k < 0 {
 			k, groups = len(groups), append(groups, &group{values: part, first: i})

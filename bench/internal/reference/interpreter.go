@@ -138,6 +138,7 @@ func (r *interpreter) bindInputs(g *onnx.Graph, s *scope, inputs map[string]*Ten
 		}
 		s.values[v.Name] = r.roundOrWrapElements("", t)
 	}
+	// Constants may be given too, which replaces weights that the file does not have.
 	for name, t := range inputs {
 		if known[name] || t == nil {
 			continue
@@ -333,6 +334,7 @@ func (r *interpreter) runNode(n *onnx.Node, s *scope) error {
 	if r.Observe != nil {
 		r.Observe(n, results)
 	}
+	// Memory is freed after the last reader: large models would not fit otherwise.
 	for _, name := range n.Inputs {
 		s.releaseTensor(name)
 	}

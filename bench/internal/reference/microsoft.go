@@ -128,9 +128,11 @@ func computeMatMulNBits(c *call) (*Tensor, error) {
 	for i := range w.Data {
 		row, column := i/n, i%n
 		b := row / block
+		// Without zero points, the middle of the range stands for 0.
 		zero := float64(int(1) << (bits - 1))
 		switch {
 		case zeros == nil:
+		// Zero points of a floating-point type are not packed.
 		case zeros.Type.IsFloat():
 			zero = zeros.Data[column*blocks+b]
 		default:
@@ -265,6 +267,7 @@ func computeEmbedLayerNormalization(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Segments are optional. Either of the two inputs alone has no meaning.
 	for _, rows := range [][2]*Tensor{{c.in[3], positions}, {c.inputTensor(4), segments}} {
 		if rows[0] == nil || rows[1] == nil {
 			continue

@@ -223,6 +223,7 @@ func readRegions(boxes, images *Tensor, batch int) ([]roi, error) {
 		if images != nil {
 			image = images.Data[i]
 		}
+		// Negated, so that NaN is refused too.
 		if !(image >= 0 && image < float64(batch)) {
 			return nil, fmt.Errorf("box %d has batch index %g; want 0 to %d", i, image, batch-1)
 		}
@@ -266,6 +267,7 @@ func computeRoiAlign(c *call) (*Tensor, error) {
 	for i, r := range list {
 		y1, x1 := r.y1*scale-offset, r.x1*scale-offset
 		h, w := r.y2*scale-offset-y1, r.x2*scale-offset-x1
+		// The older mode makes every region at least one element large.
 		if !aligned {
 			h, w = max(h, 1), max(w, 1)
 		}
@@ -274,6 +276,7 @@ func computeRoiAlign(c *call) (*Tensor, error) {
 		if ratio <= 0 {
 			rows, columns = int(math.Ceil(binH)), int(math.Ceil(binW))
 		}
+		// The number follows from coordinates, which are data.
 		if max(rows, columns) > 1<<12 {
 			return nil, fmt.Errorf("box %d has %d x %d samples per bin; want at most %d x %[4]d", i, rows, columns, 1<<12)
 		}
@@ -344,6 +347,7 @@ func computeMaxRoiPool(c *call) (*Tensor, error) {
 				best = max(best, x.Data[((r.image*x.Dims[1]+ch)*h+py)*w+px])
 			}
 		}
+		// An empty bin keeps the 0 of a new tensor.
 		if y1 < y2 && x1 < x2 {
 			y.Data[i] = best
 		}

@@ -36,6 +36,7 @@ func multiplyMatrices(a, b *Tensor) (*Tensor, error) {
 // multiplyMatricesWith is like multiplyMatrices, but uses multiplyMatrix for the product of two
 // matrices. That function must add the product of a [m][k] and b [k][n] to out [m][n].
 func multiplyMatricesWith(a, b *Tensor, multiplyMatrix func(out, a, b []float64, m, k, n int)) (*Tensor, error) {
+	// As in numpy.matmul: a vector becomes a matrix, and its axis is dropped from the result.
 	row, column := len(a.Dims) == 1, len(b.Dims) == 1
 	var err error
 	if row {
@@ -278,6 +279,7 @@ func computeDet(c *call) (*Tensor, error) {
 					pivot = i
 				}
 			}
+			// The largest element is 0, so the matrix is singular.
 			if a[pivot*n+k] == 0 {
 				return 0
 			}

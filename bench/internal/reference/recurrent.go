@@ -35,6 +35,7 @@ func newRecurrentOperator(gates int, activations []string, step func(k *cell, x,
 		batchFirst := c.flagAttribute("layout")
 		x, h0, c0 := c.in[0], c.inputTensor(5), c.inputTensor(6)
 		var err error
+		// Only LSTM has a cell state; input 6 of the others is none.
 		if gates != 4 {
 			c0 = nil
 		}
@@ -97,6 +98,7 @@ func (c *call) readRecurrentCells(x *Tensor, gates int, defaults []string) (cell
 	if want := []int{n, rows, hidden}; !slices.Equal(r.Dims, want) {
 		return nil, nil, fmt.Errorf("recurrent weights have shape %v; want %v", r.Dims, want)
 	}
+	// Zeros in place of missing inputs keep the cells free of special cases.
 	bias := make([]float64, 2*rows*n)
 	if t := c.inputTensor(3); t != nil {
 		if bias = t.Data; len(bias) != 2*rows*n {
@@ -161,6 +163,7 @@ func (c *call) readActivations(defaults []string, directions int) ([]func(float6
 // unknown. It takes the function's parameters from the front of the lists alphas and betas, which
 // become shorter. A parameter that is not in the lists has ONNX's default.
 func (r *interpreter) findActivationFunction(name string, alphas, betas *[]float32) func(x float64) float64 {
+	// Parameters have no names: each function removes its own from the front of the lists.
 	next := func(list *[]float32, missing float64) float64 {
 		if len(*list) == 0 {
 			return missing

@@ -44,6 +44,7 @@ func (c *call) readScales(input int) ([]float64, error) {
 // region, the scales and the sizes since operator set 11.
 func computeResize(c *call) (*Tensor, error) {
 	x, input := c.in[0], 2
+	// Version 11 put the region of interest before the scales.
 	if c.opset == 10 {
 		input = 1
 	}
@@ -53,6 +54,7 @@ func computeResize(c *call) (*Tensor, error) {
 	}
 	var sizes []int
 	if t := c.inputTensor(3); t != nil && len(t.Data) > 0 {
+		// An empty tensor counts as a missing one, and sizes win over scales.
 		sizes, scales = t.toInts(), nil
 	}
 	policy := c.textAttribute("keep_aspect_ratio_policy", "stretch")
@@ -192,6 +194,7 @@ func (r *resampling) resampleAxis(x *Tensor, axis int) (*Tensor, error) {
 		if err != nil {
 			return nil, err
 		}
+		// Only this mode gives points outside a value; all others repeat the edge.
 		if r.mode == "tf_crop_and_resize" && (at < 0 || at > float64(r.n-1)) {
 			for row := range countValidElements(dims[:axis]) {
 				line := y.Data[(row*r.out+o)*inner:][:inner]

@@ -113,6 +113,7 @@ func splitToSequence(c *call) (*Tensor, error) {
 		if err != nil {
 			return nil, err
 		}
+		// keepdims is ignored if a split is given, as the operator's definition says.
 		if split == nil && c.intAttribute("keepdims", 1) == 0 {
 			if part, err = part.dropAxes([]int{axis}); err != nil {
 				return nil, err

@@ -55,6 +55,7 @@ func computeReshape(c *call) (*Tensor, error) {
 			}
 			want[i] = x.Dims[i]
 		}
+		// known is checked before it grows again, so that it cannot overflow.
 		if want[i] < 0 || want[i] > maxElements || known > maxElements {
 			return nil, fmt.Errorf("shape %v has a dimension below -1 or more than %d elements", want, maxElements)
 		}
@@ -206,6 +207,7 @@ func computeSplit(c *call) ([]*Tensor, error) {
 		if n < 1 || n > len(c.node.Outputs) {
 			return nil, fmt.Errorf("attribute \"num_outputs\" is %d; want 1 to %d, the number of outputs", n, len(c.node.Outputs))
 		}
+		// Rounded up, so that the last part is the smaller one.
 		each := (x.Dims[axis] + n - 1) / n
 		for i := range n {
 			sizes = append(sizes, min(each, max(0, x.Dims[axis]-i*each)))

@@ -96,6 +96,7 @@ func computeDFT(c *call) (*Tensor, error) {
 	if n < 1 || n > maxTransform {
 		return nil, c.newUnsupportedError(fmt.Sprintf("transform of %d elements; want 1 to %d", n, maxTransform))
 	}
+	// The axis is moved next to the last, so that each transform reads adjacent elements.
 	perm := permutationToEnd(rank, axis, rank-1)
 	moved, err := x.transpose(perm...)
 	if err != nil {
@@ -161,6 +162,7 @@ func computeSTFT(c *call) (*Tensor, error) {
 		return nil, c.newUnsupportedError(fmt.Sprintf("transform of %d elements; want 1 to %d", n, maxTransform))
 	}
 	bins := n
+	// The second half of a spectrum is redundant for real signals only.
 	if c.intAttribute("onesided", 1) != 0 && parts == 1 {
 		bins = n/2 + 1
 	}

@@ -46,6 +46,7 @@ func computeLoss(c *call, x *Tensor) (*Tensor, error) {
 			w = t.Data[int(label)]
 		}
 		out.Data[i] = -w * x.Data[(i/inner*classes+int(label))*inner+i%inner]
+		// The mean is weighted: it divides by the sum of the weights, not by the number of labels.
 		all += w
 	}
 	kind := c.textAttribute("reduction", "mean")
@@ -101,6 +102,7 @@ func newOptimizer(states int, step func(c *call, rate, count, x, g float64, stat
 		if c.node.Domain != trainingDomain {
 			return nil, &UnsupportedError{Domain: c.node.Domain, Op: c.node.Op}
 		}
+		// Any number of tensors share a node. All tensors come first, then all gradients, then the states.
 		n := (len(c.in) - 2) / (2 + states)
 		if len(c.in) != 2+n*(2+states) {
 			return nil, fmt.Errorf("%d inputs", len(c.in))
@@ -179,6 +181,7 @@ func computeTrainingNorm(c *call) ([]*Tensor, error) {
 		}
 	}
 	out := []*Tensor{x.mapElements(func(v float64) float64 { return v }), c.in[3].mapElements(func(v float64) float64 { return v }), c.in[4].mapElements(func(v float64) float64 { return v })}
+	// Rounded to float32, as an attribute in a file would be.
 	momentum, epsilon := c.floatAttribute("momentum", float64(float32(0.9))), c.floatAttribute("epsilon", float64(float32(1e-5)))
 	for k := range channels {
 		var line []float64
