@@ -3,12 +3,16 @@ package anesim
 import (
 	"fmt"
 
+	"github.com/x448/float16"
+
 	"anesim/loader"
+	"anesim/loader/layer"
 	"anesim/loader/network/list"
 )
 
-// A TooLarge reports a program of a network that needs more memory than the engine can reach. Its
-// time is that of one program all the same.
+// A TooLarge reports a program of a network that needs more memory than the engine can reach, or that
+// has a constant tensor longer than a section of weights ([loader.MaxKernelSection]), which is then
+// Limit: a section cannot be divided within a tensor. Its time is that of one program all the same.
 type TooLarge struct {
 	Program int    // index in Result.Programs
 	Bytes   uint64 // weights, tensors, scratch and descriptors
@@ -53,7 +57,23 @@ func (r *Result) findExcess(k int) *TooLarge {
 	}
 	layers := r.Model.net.Layers[p.First : p.First+max(1, len(p.Runs))]
 	own := countWeightBytes(layers, weights)
-	return findCuts(layers, own, all-min(all, weights))
+	if o := findCuts(layers, own, all-min(all, weights)); o != nil {
+		return o
+	}
+	return findLongConstant(layers, r.Model.net.Constants)
+}
+
+// findLongConstant returns a TooLarge for the first layer that reads a constant tensor which is longer
+// than a section, and nil if there is none.
+func findLongConstant(layers []list.Layer, constants map[string][]float16.Float16) *TooLarge {
+	for i := range layers {
+		for _, name := range layers[i].Inputs {
+			if n := uint64(len(constants[name])) * layer.ElementBytes; n > loader.MaxKernelSection {
+				return &TooLarge{Bytes: n, Limit: loader.MaxKernelSection, Layer: layers[i].Name}
+			}
+		}
+	}
+	return nil
 }
 
 // countWeightBytes returns the number of bytes of weights of each layer of a program whose constants

@@ -101,3 +101,19 @@ func TestCutsAtTheLimit(t *testing.T) {
 		t.Errorf("%d bytes; want %d", got, want)
 	}
 }
+
+// A section of weights holds at most 128 MiB, and a tensor is not divided: one that just fits, and one
+// element more.
+func TestConstantLongerThanASection(t *testing.T) {
+	values := make([]float16.Float16, loader.MaxKernelSection/2+1)
+	layers := []list.Layer{{Name: "a", Inputs: []string{"x", "y"}}, {Name: "b", Inputs: []string{"a", "c"}}}
+	for more, want := range []string{"fits", "b: 134217730 of 134217728, cuts []"} {
+		got := "fits"
+		if o := findLongConstant(layers, map[string][]float16.Float16{"y": values[:8], "c": values[:len(values)-1+more]}); o != nil {
+			got = fmt.Sprintf("%s: %d of %d, cuts %v", o.Layer, o.Bytes, o.Limit, o.Cuts)
+		}
+		if got != want {
+			t.Errorf("%s; want %s", got, want)
+		}
+	}
+}

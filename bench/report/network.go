@@ -11,6 +11,7 @@ import (
 	"anesim/bench/fp32"
 	"anesim/firmware/engine"
 	"anesim/hw/clock"
+	"anesim/loader"
 	"anesim/loader/cache"
 	"anesim/loader/layer"
 	"anesim/loader/network/list"
@@ -233,8 +234,8 @@ type Spill struct {
 	Why     string `json:"why"`
 }
 
-// A TooLarge is a program that needs more memory than the engine can address. Layer is the one with
-// whose weights it passes the limit. Cuts names the layers that would begin programs of their own; it
+// A TooLarge is a program that needs more memory than the engine can address, or a longer section of
+// weights than the vendor's compiler makes. Layer is the one with whose weights it passes the limit. Cuts names the layers that would begin programs of their own; it
 // is empty if no cut helps.
 type TooLarge struct {
 	Program int      `json:"program"`
@@ -246,6 +247,9 @@ type TooLarge struct {
 
 // String returns the finding as a sentence.
 func (o *TooLarge) String() string {
+	if o.Limit == loader.MaxKernelSection {
+		return fmt.Sprintf("program %d: does not fit in one program: a constant tensor of layer %s has %s bytes, and a section of weights at most %s", o.Program, Printable(o.Layer), Thousands(o.Bytes), Thousands(o.Limit))
+	}
 	text := fmt.Sprintf("program %d: does not fit in one program: %s bytes of %s, passed at %s", o.Program, Thousands(o.Bytes), Thousands(o.Limit), Printable(o.Layer))
 	if len(o.Cuts) == 0 {
 		return text + "; no cut between layers helps"

@@ -97,6 +97,10 @@ func place(r *anesim.Result, m placement.Machine, s placement.Segmenter) (*place
 	}
 	tooLarge := map[string]string{} // by layer
 	for _, x := range r.TooLarge() {
+		if x.Limit == loader.MaxKernelSection {
+			tooLarge[x.Layer] = fmt.Sprintf("a constant tensor of %s is longer than a section of weights, %s", Size(x.Bytes), Size(x.Limit))
+			continue
+		}
 		tooLarge[x.Layer] = fmt.Sprintf("does not fit in one program: its memory is %s of %s with this layer", Size(x.Bytes), Size(x.Limit))
 	}
 	for i := range r.Layers {
