@@ -134,7 +134,7 @@ func ExampleResult_Limits() {
 	for _, l := range res.Limits() {
 		fmt.Printf("%s: %.40s...\n", l.Kind, l.What)
 	}
-	// Output: inferred: tensors stay in the L2 between layers as...
+	// Output: inferred: tensors stay in L2 between layers as in ...
 }
 
 // Cancelling a context ends a run between two descriptors.

@@ -13,11 +13,11 @@ import (
 // memory and read back.
 func (r *Result) Residency() evidence.Limit {
 	if n := r.Model.net; n != nil && n.InMemory {
-		return evidence.Limit{Kind: evidence.NotModelled, What: "tensors between layers are written to memory and read back, even if a compiler would keep them in the L2"}
+		return evidence.Limit{Kind: evidence.NotModelled, What: "tensors between layers are written to memory and read back, even if a compiler would keep them in L2"}
 	}
 	return evidence.Limit{
 		Kind: evidence.RestsOnInference,
-		What: "tensors stay in the L2 between layers as in programs with chains of matmuls; that convolutions do the same is inferred",
+		What: "tensors stay in L2 between layers as in programs with chains of matmuls; that convolutions do the same is inferred",
 	}
 }
 

@@ -167,7 +167,7 @@ func (d *Device) readLanes(t *regs.Task) (b [tiles.Engines][]byte, err error) {
 	for i, l := range dma.Lanes(&t.Groups, t.Bases.Kernel) {
 		if l.On {
 			if b[i], err = d.mem.Peek(l.Addr, uint64(l.Size)); err != nil {
-				return b, fmt.Errorf("coefficient lane %d: %w", i, err)
+				return b, fmt.Errorf("weight lane %d: %w", i, err)
 			}
 		}
 	}
@@ -205,7 +205,7 @@ func (d *Device) readTable(lanes [tiles.Engines][]byte) (*mac.Table, error) {
 			return t, nil
 		}
 	}
-	return nil, fmt.Errorf("missing activation table: no coefficient lane is enabled")
+	return nil, fmt.Errorf("missing activation table: no weight lane is enabled")
 }
 
 // maxTables is the number of tables that a device keeps. It limits their values to 8 MiB.

@@ -100,7 +100,7 @@ func (d *Device) checkMemory(t *regs.Task) error {
 			continue
 		}
 		if err := d.mem.Check(l.Addr, uint64(l.Size)); err != nil {
-			return fmt.Errorf("coefficient lane %d: %w", i, err)
+			return fmt.Errorf("weight lane %d: %w", i, err)
 		}
 	}
 	return nil

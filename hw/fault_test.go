@@ -59,18 +59,18 @@ func TestFaults(t *testing.T) {
 			t.Bases.Source2 = memoryAt + memory
 		}, "dma", "source 2: 0x1c4 bytes at address 0x5000 lie outside all segments"},
 		{"destination leaves memory", pass, func(t *regs.Task) { t.Bases.Destination = memoryAt + memory - 64 }, "dma", "destination: 0x1c4 bytes at address 0x4fc0 extend past segment memory, which ends at 0x5000"},
-		{"kernel outside memory", conv, func(t *regs.Task) { t.Bases.Kernel = memoryAt + memory - 128 }, "dma", "coefficient lane 2: 0x40 bytes at address 0x5000 lie outside all segments"},
-		{"kept source beyond the L2", pass, func(t *regs.Task) {
+		{"kernel outside memory", conv, func(t *regs.Task) { t.Bases.Kernel = memoryAt + memory - 128 }, "dma", "weight lane 2: 0x40 bytes at address 0x5000 lie outside all segments"},
+		{"kept source beyond L2", pass, func(t *regs.Task) {
 			l := &t.Groups.L2
 			l.SourceCfg, l.Src1Base = l.SourceCfg.WithType(1), l.Src1Base.WithBytes(0x1ffff0)
-		}, "l2", "source 1: buffer ends at L2 address 0x200124; the L2 has 0x200000 bytes"},
-		{"second source beyond the L2", func() *regs.Task {
+		}, "l2", "source 1: buffer ends at L2 address 0x200124; L2 has 0x200000 bytes"},
+		{"second source beyond L2", func() *regs.Task {
 			return newPlanar(regs.FormTwoSources, regs.PlanarAdd, shape{4, 2, 2}, shape{4, 2, 2})
 		}, func(t *regs.Task) {
 			l := &t.Groups.L2
 			l.Src2Base = l.Src2Base.WithBytes(0x1fff00)
-		}, "l2", "source 2: buffer ends at L2 address 0x200034; the L2 has 0x200000 bytes"},
-		{"result beyond the L2", planar, func(t *regs.Task) { resultToL2(t, 0x1fff00) }, "l2", "destination: buffer ends at L2 address 0x200034; the L2 has 0x200000 bytes"},
+		}, "l2", "source 2: buffer ends at L2 address 0x200034; L2 has 0x200000 bytes"},
+		{"result beyond L2", planar, func(t *regs.Task) { resultToL2(t, 0x1fff00) }, "l2", "destination: buffer ends at L2 address 0x200034; L2 has 0x200000 bytes"},
 	} {
 		broken := tc.task()
 		tc.set(broken)
@@ -109,7 +109,7 @@ func TestShortLaneIsAFaultOfValues(t *testing.T) {
 	if !d.Execute(task) {
 		t.Fatal("no fault")
 	}
-	want := []Fault{{"kernel-dma", 0, 0, "coefficient lane 0 holds 0x40 bytes; its planes need 0x42"}}
+	want := []Fault{{"kernel-dma", 0, 0, "weight lane 0 holds 0x40 bytes; its planes need 0x42"}}
 	if diff := cmp.Diff(want, d.Report().Faults); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -241,7 +241,7 @@ func TestTilesKeptInL2(t *testing.T) {
 		second.Bases.Destination = secondAt
 		execute(t, m, first, second)
 		wantResult(t, "the first task's result", twice, load(t, m, resultAt, 4, 2))
-		wantResult(t, "what it left in the L2", want, load(t, m, secondAt, 4, 2))
+		wantResult(t, "what it left in L2", want, load(t, m, secondAt, 4, 2))
 	}
 }
 

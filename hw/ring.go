@@ -47,7 +47,7 @@ func (d *Device) postponeTask(t *regs.Task) (*evidence.Limit, *Fault) {
 func (d *Device) dropPostponed() {
 	if h := d.held; h != nil {
 		d.report.Descriptors[h.report].addLimit(&evidence.Limit{
-			Kind: evidence.NotModelled, What: "next descriptor does not read the ring that this one fills in the L2",
+			Kind: evidence.NotModelled, What: "next descriptor does not read the ring that this one fills in L2",
 		})
 		d.broken = h.task.Index
 		d.held = nil

@@ -102,9 +102,9 @@ type Cost struct {
 const (
 	MeasuredCycles   = "cycles"
 	MeasuredTime     = "engine time"
-	MeasuredEnergy   = "energy without dispatch"
-	MeasuredBytes    = "DMA bytes"
-	measuredEstimate = "vendor's estimate"
+	MeasuredEnergy   = "energy"
+	MeasuredBytes    = "bytes moved"
+	measuredEstimate = "Apple's estimate"
 )
 
 // listQuantities returns the quantities that a check compares, each with its name and unit.
@@ -119,7 +119,7 @@ func (c *Cost) listQuantities() [7]struct {
 		v    float64
 	}{
 		{MeasuredCycles, "", float64(c.Cycles)}, {MeasuredTime, "ns", float64(c.TimeNs)},
-		{MeasuredEnergy, "nJ", float64(c.EnergyNJ)}, {"dispatch energy", "nJ", float64(c.DispatchNJ)},
+		{MeasuredEnergy, "nJ", float64(c.EnergyNJ)}, {"energy per call", "nJ", float64(c.DispatchNJ)},
 		{MeasuredBytes, "B", float64(c.DMABytes)}, {"multiply-accumulates", "", float64(c.MACs)},
 		{measuredEstimate, "us", float64(c.ExeCycles)},
 	}

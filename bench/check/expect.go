@@ -198,7 +198,7 @@ func (c *Cost) explainDifference(m *measure, want float64) (why []string) {
 	}
 	terms := slices.DeleteFunc(c.listTerms(), func(t term) bool { return m.of == "" || t.of != m.of || t.v == 0 })
 	if m.of == "energy" && c.DispatchNJ > 0 {
-		terms = append(terms, term{"energy", "dispatch", "nJ", float64(c.DispatchNJ)})
+		terms = append(terms, term{"energy", "the call itself", "nJ", float64(c.DispatchNJ)})
 	}
 	slices.SortStableFunc(terms, func(a, b term) int {
 		switch {

@@ -19,7 +19,7 @@ func TestSummary(t *testing.T) {
 		want string
 	}{
 		{Verdict{Differences: slower}, "engine time 344.342 us -> 365.991 us (+6.29%), dispatch energy 0.0 nJ -> 5.0 nJ; most of it in layer up: engine time 2.000 us -> 3.000 us (+50.00%)"},
-		{Verdict{Differences: slower[1:2]}, "no total got worse, but total: DMA bytes 2.00 MB -> 1.00 MB (-50.00%)"},
+		{Verdict{Differences: slower[1:2]}, "no total got worse, but total: bytes moved 2.00 MB -> 1.00 MB (-50.00%)"},
 		{Verdict{Differences: []Difference{{Where: "output y", What: "checksum: want 1, got 2", Appeared: true}}}, "no total got worse, but output y: checksum: want 1, got 2"},
 		{Verdict{Unknown: true}, "missing from the baseline"},
 	} {

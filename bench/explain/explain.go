@@ -554,7 +554,7 @@ func (x *explainer) tryResidency(ctx context.Context) error {
 		return x.recordFailure(ctx, err)
 	}
 	c := Change{
-		Alike: 1, Kind: "residency", Change: "keep tensors between layers in the L2 where they fit", Needs: "nothing: leave out --in-memory",
+		Alike: 1, Kind: "residency", Change: "keep tensors between layers in L2 where they fit", Needs: "nothing: leave out --in-memory",
 		Results: "the same", Before: x.doc.Now, After: *after,
 		CommandBefore: x.formatFileCommand("model", "--in-memory"), Command: x.formatFileCommand("model"),
 	}

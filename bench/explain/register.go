@@ -53,9 +53,9 @@ var knobs = [...]knob{
 	{"Common.Cfg.ActiveNE", "MAC engines at work, log2", func(g *regs.Groups) uint32 { return g.Common.Cfg.ActiveNE() }, newValueRange(5)},
 	{"Common.ConvCfg.OCGSize", "output channels an engine makes in one pass, log2", func(g *regs.Groups) uint32 { return g.Common.ConvCfg.OCGSize() }, newValueRange(5)},
 	{"Common.TileCfg.TileHeight", "rows of a tile", func(g *regs.Groups) uint32 { return g.Common.TileCfg.TileHeight() }, listNearbyValues},
-	{"L2.Src1RowStride.Value", "row stride of the first source in the L2", func(g *regs.Groups) uint32 { return uint32(g.L2.Src1RowStride.Bytes()) / 16 }, listNearbyValues},
-	{"L2.Src2RowStride.Value", "row stride of the second source in the L2", func(g *regs.Groups) uint32 { return uint32(g.L2.Src2RowStride.Bytes()) / 16 }, listNearbyValues},
-	{"L2.ResultRowStride.Value", "row stride of the result in the L2", func(g *regs.Groups) uint32 { return uint32(g.L2.ResultRowStride.Bytes()) / 16 }, listNearbyValues},
+	{"L2.Src1RowStride.Value", "row stride of the first source in L2", func(g *regs.Groups) uint32 { return uint32(g.L2.Src1RowStride.Bytes()) / 16 }, listNearbyValues},
+	{"L2.Src2RowStride.Value", "row stride of the second source in L2", func(g *regs.Groups) uint32 { return uint32(g.L2.Src2RowStride.Bytes()) / 16 }, listNearbyValues},
+	{"L2.ResultRowStride.Value", "row stride of the result in L2", func(g *regs.Groups) uint32 { return uint32(g.L2.ResultRowStride.Bytes()) / 16 }, listNearbyValues},
 }
 
 // tryRegisters times the program with other values in each of the register fields in knobs. Like

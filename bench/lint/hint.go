@@ -62,10 +62,10 @@ func newBufferPart(o *regs.Operand, named bool, bar uint32) part {
 func (s *state) beginTask(t *regs.Task) {
 	s.before, s.writers, s.sources = false, s.writers[:0], s.sources[:0]
 	if s.ring && t.Operands.Source1.L2 != regs.Circular {
-		s.addFinding(int32(t.Index)-1, "L2.ResultCfg", Hint, byRings, "leaves a ring in the L2 (type 3), which td %d does not read", t.Index)
+		s.addFinding(int32(t.Index)-1, "L2.ResultCfg", Hint, byRings, "leaves a ring in L2 (type 3), which td %d does not read", t.Index)
 	}
 	if !s.ring && t.Operands.Source1.L2 == regs.Circular {
-		s.addFinding(int32(t.Index), "L2.SourceCfg", Hint, byRings, "reads a ring in the L2 (type 3), which the previous descriptor does not leave")
+		s.addFinding(int32(t.Index), "L2.SourceCfg", Hint, byRings, "reads a ring in L2 (type 3), which the previous descriptor does not leave")
 	}
 }
 
@@ -98,13 +98,13 @@ func (s *state) checkElementTypes(t *regs.Task) {
 	}
 	switch kind := g.L2.SourceCfg.Type(); {
 	case g.Source1On() && kind == 0:
-		s.addFinding(td, "L2.SourceCfg", Hint, byTypes, "type 0 says that source 1 is in the L2, but the tile DMA reads it from memory")
+		s.addFinding(td, "L2.SourceCfg", Hint, byTypes, "type 0 says that source 1 is in L2, but the tile DMA reads it from memory")
 	case !g.Source1On() && (kind == 1 || kind == 2):
 		s.addFinding(td, "L2.SourceCfg", Hint, byTypes, "type %d says that the tile DMA reads source 1, which is off", kind)
 	}
 	switch kind := g.L2.ResultCfg.Type(); {
 	case g.DestinationOn() && kind == 0:
-		s.addFinding(td, "L2.ResultCfg", Hint, byTypes, "type 0 says that the result stays in the L2, but the tile DMA writes it to memory")
+		s.addFinding(td, "L2.ResultCfg", Hint, byTypes, "type 0 says that the result stays in L2, but the tile DMA writes it to memory")
 	case !g.DestinationOn() && (kind == 1 || kind == 2):
 		s.addFinding(td, "L2.ResultCfg", Hint, byTypes, "type %d says that the tile DMA writes the result, which is off", kind)
 	}
@@ -124,13 +124,13 @@ func (s *state) checkSourceWaits(t *regs.Task) {
 			waits, name = c.APlnrRslt() || beside == besidePlanar, "the planar engine (APlnrRslt, or bits 2-3 = 2)"
 		}
 		if !waits && c.Src2Waits() == 0 {
-			s.addFinding(td, "L2.SourceCfg", Hint, byWaits, "reads the result of td %d from the L2, but does not wait for %s", td-1, name)
+			s.addFinding(td, "L2.SourceCfg", Hint, byWaits, "reads the result of td %d from L2, but does not wait for %s", td-1, name)
 		}
 	}
 	switch {
 	case beside != besideMAC && beside != besidePlanar:
 	case !s.before:
-		s.addFinding(td, "L2.SourceCfg", Hint, byTiles, "bits 2-3 are %d: runs tile by tile after the previous descriptor, which left none of its sources in the L2", beside)
+		s.addFinding(td, "L2.SourceCfg", Hint, byTiles, "bits 2-3 are %d: runs tile by tile after the previous descriptor, which left none of its sources in L2", beside)
 	case s.hints.planar != (beside == besidePlanar):
 		s.addFinding(td, "L2.SourceCfg", Hint, byTiles, "bits 2-3 are %d, but the previous descriptor runs on the other engine", beside)
 	}

@@ -36,7 +36,7 @@ var Rules = [...]struct {
 	{Fold, "strides that place rows, planes, channels or groups over each other"},
 	{Hint, "a field that contradicts the addresses: what a descriptor waits for, whose bytes it reads, or where a tensor is"},
 	{Relocation, "an address of weights in a container that has no relocation, or a relocation of another word"},
-	{Legality, "a value or a section of weights that the documents exclude for the vendor's compiler"},
+	{Legality, "a value or a section of weights that the documents exclude for Apple's compiler"},
 }
 
 // A Finding describes a probable mistake in one descriptor of a program.
@@ -72,9 +72,9 @@ const (
 	byPlaces      = "bytes: a descriptor names addresses, and reads the values written there last"
 	byStrides     = "bytes: elements are stored at base + sums of strides; that one of two at the same address is lost is inferred"
 	byKept        = "bytes: a source of type 1 is kept for later readers, or repeats (16 of 16)"
-	byTypes       = "bytes: types 0 in the L2, 1 kept, 2 moved by the tile DMA, 3 a ring (324 of 324)"
+	byTypes       = "bytes: types 0 in L2, 1 kept, 2 moved by the tile DMA, 3 a ring (324 of 324)"
 	byLocation    = "bytes: SrcLoc says that the tile DMA moves a source (324 of 324)"
-	byWaits       = "bytes: descriptors wait for data that the previous one left in the L2 (114 of 114)"
+	byWaits       = "bytes: descriptors wait for data that the previous one left in L2 (114 of 114)"
 	byTiles       = "bytes: bits 2-3 are 1 or 2 only if the previous descriptor left a source (23 of 23)"
 	byPrevious    = "bytes: bit 18 is set exactly if the previous descriptor wrote or describes a source (324 of 324)"
 	byDistance    = "bytes: bits 18-25 say how many descriptors back the scratch area was read last (3 of 3, 0 elsewhere)"
@@ -83,7 +83,7 @@ const (
 	byRelocations = "bytes: containers relocate the address of each weight stream that is on (25 of 25 words), and no other word (119 of 119)"
 	byAttributes  = "decompiled: interleave is one of 1, 2, 3, 4 and 8 (table C.8)"
 	byBanner      = "bytes: the banner's max-kernel-section-size is 134217728"
-	byRuns        = "bytes: no data in the L2 is needed after TSR and TSE close a run (185 of 185)"
+	byRuns        = "bytes: no data in L2 is needed after TSR and TSE close a run (185 of 185)"
 )
 
 // Program looks for mistakes in p that the engine would not report, such as a result that

@@ -73,7 +73,7 @@ func (v *value) String() string {
 	case ring:
 		what = "ring"
 	case passing:
-		return fmt.Sprintf("%v of td %d, on its way through the L2", v.role, v.td)
+		return fmt.Sprintf("%v of td %d, on its way through L2", v.role, v.td)
 	}
 	return fmt.Sprintf("the %s of td %d", what, v.td)
 }
@@ -349,7 +349,7 @@ func (s *state) readRegion(td int32, register string, r *region, g *ground) {
 	// Memory that others may write, such as an input, is not reported: the program does not show who fills
 	// it.
 	if missing > 0 && (g == &s.l2 || s.isWrittenOnlyByChain(r.base)) {
-		what := "the L2"
+		what := "L2"
 		if g == &s.memory {
 			what = "memory"
 		}
@@ -509,7 +509,7 @@ func (s *state) checkFinalState() {
 func (s *state) reportUnreadValue(v *value) {
 	where, evidence := "memory", byPlaces
 	if v.l2 {
-		where = "the L2"
+		where = "L2"
 	}
 	if v.kind == kept {
 		evidence = byKept

@@ -154,7 +154,7 @@ func (p *paper) compareLatency() error {
 	for i := range res.Report.Descriptors {
 		most = max(most, float64(res.Report.Descriptors[i].Time)/1e3)
 	}
-	p.addUpperBound(area, "a small descriptor", "us", 2.8, most, "anesim run", "the vendor's model has 44 cycles, 0.03 us")
+	p.addUpperBound(area, "a small descriptor", "us", 2.8, most, "anesim run", "Apple's model has 44 cycles, 0.03 us")
 	return nil
 }
 

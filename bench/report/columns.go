@@ -34,12 +34,12 @@ var DescriptorColumns = slices.Concat(listWorkColumns(), listCauseColumns(), lis
 func listWorkColumns() []Column[Descriptor] {
 	type d = Descriptor
 	return []Column[d]{
-		{"index", "td", "td", "place in the chain", 0, false, func(x *d) Value { return newPositionValue(x.Index) }},
+		{"index", "#", "#", "descriptor: its place in the chain", 0, false, func(x *d) Value { return newPositionValue(x.Index) }},
 		newCSVColumn("offset", func(x *d) Value { return newPositionValue(x.Offset) }),
 		{"op", "op", "op", "operation", 0, true, func(x *d) Value { return newTextValue(x.Op) }},
 		{"", "in", "in", "source, C H W", 0, false, func(x *d) Value { return newTextValue(extent(x.Shape.Cin, x.Shape.Hin, x.Shape.Win)) }},
 		{"", "out", "out", "result, C H W", 0, false, func(x *d) Value { return newTextValue(extent(x.Shape.Cout, x.Shape.Hout, x.Shape.Wout)) }},
-		{"", "kernel", "kernel", "window, /groups", 4, false, func(x *d) Value { return newWindowValue(x) }},
+		{"", "window", "window", "window, /groups", 4, false, func(x *d) Value { return newWindowValue(x) }},
 		{"", "engines", "", "", 6, false, func(x *d) Value { return newTextValue(formatEngines(x)) }},
 		newCSVColumn("win", func(x *d) Value { return newCountValue(x.Shape.Win) }),
 		newCSVColumn("hin", func(x *d) Value { return newCountValue(x.Shape.Hin) }),
@@ -93,7 +93,7 @@ func listCostColumns() []Column[Descriptor] {
 		newCSVColumn("bound", func(x *d) Value { return newCauseValue(x.Bound) }),
 		{"time_ns", "time", "time", "engine time", 0, false, func(x *d) Value { return newTimeValue(x.TimeNs) }},
 		{"", "interval", "", "", 8, false, func(x *d) Value { return newIntervalValue(x) }},
-		{"energy_nj", "energy", "energy", "without the dispatch's own", 3, false, func(x *d) Value { return newEnergyValue(x.EnergyNJ) }},
+		{"energy_nj", "energy", "energy", "without what the call itself costs", 3, false, func(x *d) Value { return newEnergyValue(x.EnergyNJ) }},
 		newCSVColumn("computed", func(x *d) Value { return newTextValue(strconv.FormatBool(x.Computed)) }),
 		{"time_ns_low", "", "low", "lower end of the time's " + hw.IntervalPercent + " interval", 9, false, func(x *d) Value { return newTimeValue(x.TimeLowNs) }},
 		{"time_ns_high", "", "high", "upper end of the time's " + hw.IntervalPercent + " interval", 9, false, func(x *d) Value { return newTimeValue(x.TimeHighNs) }},
@@ -102,7 +102,7 @@ func listCostColumns() []Column[Descriptor] {
 		newCSVColumn("working_ns", func(x *d) Value { return newTimeValue(x.WorkingNs) }),
 		newCSVColumn("measured", func(x *d) Value { return newTextValue(strconv.FormatBool(x.Measured)) }),
 		{"", "", "TFLOP/s", "operations over working time; a multiply-accumulate is two", 8, false, func(x *d) Value { return newRateValue(newRates(x.MACs, 0, x.WorkingNs).TFLOPS) }},
-		{"", "vendor us", "", "", 9, false, func(x *d) Value { return newTextValue(formatVendorEstimates(x)) }},
+		{"", "Apple us", "", "", 9, false, func(x *d) Value { return newTextValue(formatVendorEstimates(x)) }},
 	}
 }
 
@@ -114,15 +114,15 @@ var LayerColumns = []Column[Layer]{
 	{"", "op", "op", "operation", 0, true, func(x *Layer) Value { return newNameValue(x.operationName()) }},
 	{"in", "in", "in", "N C H W", 4, false, func(x *Layer) Value { return newTextValue(dims(x.In)) }},
 	{"out", "out", "out", "N C H W", 2, false, func(x *Layer) Value { return newTextValue(dims(x.Out)) }},
-	{"kernel", "kernel", "kernel", "taps, /stride and :groups", 5, false, func(x *Layer) Value { return newTextValue(x.Kernel) }},
+	{"kernel", "window", "window", "taps, /stride and :groups", 5, false, func(x *Layer) Value { return newTextValue(x.Kernel) }},
 	newCSVColumn("folded", func(x *Layer) Value { return newNameValue(strings.Join(x.Folded, " ")) }),
-	{"descriptors", "tds", "tds", "descriptors of its own", 6, false, valueIfModelled(func(x *Layer) Value { return newPositionValue(x.Descriptors) })},
+	{"descriptors", "descriptors", "descriptors", "descriptors of its own", 6, false, valueIfModelled(func(x *Layer) Value { return newPositionValue(x.Descriptors) })},
 	{"cycles", "cycles", "cycles", "engine cycles that it adds to the chain", 3, false, valueIfModelled(func(x *Layer) Value { return newCountValue(x.Total.Cycles) })},
 	{"bound", "bound by", "bound by", "the cause with the most cycles", 0, true, valueIfModelled(func(x *Layer) Value { return newCauseValue(x.Bound) })},
 	{"dma_bytes", "moved", "moved", "bytes between device memory and the engine", 3, false, valueIfModelled(func(x *Layer) Value { return newSizeValue(x.Total.DMABytes) })},
 	{"", "GB/s", "GB/s", "bytes over working time", 7, false, valueIfModelled(func(x *Layer) Value { return newRateValue(x.Total.GBPerS) })},
 	{"time_ns", "time", "time", "engine time", 0, false, valueIfModelled(func(x *Layer) Value { return newTimeValue(x.Total.TimeNs) })},
-	{"energy_nj", "energy", "energy", "without the dispatch's own", 1, false, valueIfModelled(func(x *Layer) Value { return newEnergyValue(x.Total.EnergyNJ) })},
+	{"energy_nj", "energy", "energy", "without what the call itself costs", 1, false, valueIfModelled(func(x *Layer) Value { return newEnergyValue(x.Total.EnergyNJ) })},
 	newCSVColumn("macs", valueIfModelled(func(x *Layer) Value { return newCountValue(x.Total.MACs) })),
 	{"", "", "low", "lower end of the time's " + hw.IntervalPercent + " interval", 9, false, valueIfModelled(func(x *Layer) Value { return newTimeValue(x.Total.TimeLowNs) })},
 	{"", "", "high", "upper end of the time's " + hw.IntervalPercent + " interval", 9, false, valueIfModelled(func(x *Layer) Value { return newTimeValue(x.Total.TimeHighNs) })},

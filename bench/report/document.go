@@ -137,7 +137,7 @@ func (e *Energy) All() iter.Seq2[string, clock.Nanojoules] {
 			energy clock.Nanojoules
 		}{
 			{"multiply-accumulates", e.MAC}, {"table look-ups", e.Table}, {"L2", e.L2}, {"memory", e.DRAM},
-			{"planar engine", e.Planar}, {"powered engines", e.Active}, {"dispatch", e.Dispatch},
+			{"planar engine", e.Planar}, {"powered engines", e.Active}, {"the call itself", e.Dispatch},
 		} {
 			if !yield(part.name, part.energy) {
 				return

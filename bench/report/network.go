@@ -119,7 +119,7 @@ type Layer struct {
 	CRC32       string   `json:"crc32,omitempty"`
 	Note        string   `json:"note,omitempty"`
 	Caveat      string   `json:"caveat,omitempty"`
-	Rests       string   `json:"rests,omitempty"` // assumptions behind its descriptors; empty if a program of the vendor's compiler shows such descriptors
+	Rests       string   `json:"rests,omitempty"` // assumptions behind its descriptors; empty if a program of Apple's compiler shows such descriptors
 	Total       Total    `json:"total"`
 	// Precision is set if it was requested.
 	Precision *Precision `json:"precision,omitempty"`
@@ -235,7 +235,7 @@ type Spill struct {
 }
 
 // A TooLarge is a program that needs more memory than the engine can address, or a longer section of
-// weights than the vendor's compiler makes. Layer is the one with whose weights it passes the limit. Cuts names the layers that would begin programs of their own; it
+// weights than Apple's compiler makes. Layer is the one with whose weights it passes the limit. Cuts names the layers that would begin programs of their own; it
 // is empty if no cut helps.
 type TooLarge struct {
 	Program int      `json:"program"`
@@ -436,7 +436,7 @@ func noteRelease(r *anesim.Result) string {
 	if chained == 0 {
 		what = "it changes layers over the channels of one row of pixels, and there are none"
 	}
-	return fmt.Sprintf("release: %v: %d of %d layers on the engine have descriptors of the vendor's compiler of %v: %s", release, chained, layers, release, what)
+	return fmt.Sprintf("release: %v: %d of %d layers on the engine have descriptors of Apple's compiler of %v: %s", release, chained, layers, release, what)
 }
 
 func newCoverage(r *anesim.Result) Coverage {

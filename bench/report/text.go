@@ -2,10 +2,12 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"anesim/hw"
 	"anesim/hw/clock"
 )
 
@@ -17,19 +19,46 @@ func Plural(n int, noun string) string {
 	return GroupDigits(strconv.Itoa(n)) + " " + noun
 }
 
-// TimeAs formats the time t in the unit in which u is printed. It is meant for an end t of an
-// interval around u: if u is 1.246 us, a t of 725 ns becomes "0.725 us".
+// TimeText formats t with three significant digits and a unit that depends on its size, such as "252 us". The
+// intervals of times are a thousand times as wide as the digits that this leaves out.
+func TimeText(t clock.Nanoseconds) string { return TimeAs(t, t) }
+
+// TimeAs formats the time t like [TimeText], but in the unit in which u is printed. It is meant for an end t of
+// an interval around u: if u is 1.25 us, a t of 725 ns becomes "0.725 us".
 func TimeAs(t, u clock.Nanoseconds) string {
-	v := float64(t)
-	switch {
-	case u >= 1e9:
-		return fmt.Sprintf("%.3f s", v/1e9)
-	case u >= 1e6:
-		return fmt.Sprintf("%.3f ms", v/1e6)
-	case u >= 1e3:
-		return fmt.Sprintf("%.3f us", v/1e3)
+	return formatScaled(float64(t), float64(u), [...]string{"ns", "us", "ms", "s"})
+}
+
+// EnergyText formats e with three significant digits and a unit that depends on its size, such as "4.73 mJ".
+func EnergyText(e clock.Nanojoules) string {
+	return formatScaled(float64(e), float64(e), [...]string{"nJ", "uJ", "mJ", "J"})
+}
+
+// formatScaled formats v with three significant digits in that of four units, each a thousand times the one
+// before, in which u has one to three digits before its point.
+func formatScaled(v, u float64, units [4]string) string {
+	i := 0
+	for i+1 < len(units) && math.Abs(u) >= 999.5 {
+		v, u = v/1e3, u/1e3
+		i++
 	}
-	return fmt.Sprintf("%.1f ns", v)
+	return threeDigits(v) + " " + units[i]
+}
+
+// threeDigits formats v with three significant digits, but at most three after the point, and with commas
+// from 1,000 on.
+func threeDigits(v float64) string {
+	switch a := math.Abs(v); {
+	case a < 0.0005:
+		return "0"
+	case a < 0.9995:
+		return fmt.Sprintf("%.3f", v)
+	case a < 9.995:
+		return fmt.Sprintf("%.2f", v)
+	case a < 99.95:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return GroupDigits(fmt.Sprintf("%.0f", v))
 }
 
 // Thousands returns n as text with commas between groups of three digits, such as "11,346".
@@ -81,6 +110,9 @@ func appendNumber(b []byte, v float64) []byte { return strconv.AppendFloat(b, v,
 // CauseText returns the name of a cause of cycles in words, such as "L2 read stall" for
 // "l2_read_stall".
 func CauseText(cause string) string {
+	if cause == hw.CauseKernelStall.String() {
+		return "weight stall" // kernel means two things, and weights only one
+	}
 	cause = strings.ReplaceAll(cause, "_", " ")
 	if rest, ok := strings.CutPrefix(cause, "l2 "); ok {
 		return "L2 " + rest

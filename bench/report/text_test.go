@@ -48,14 +48,20 @@ func TestTimeAs(t *testing.T) {
 	for _, tc := range []struct {
 		t, u clock.Nanoseconds
 		want string
-	}{{725.1, 1246, "0.725 us"}, {2213, 1246, "2.213 us"}, {1.2e6, 980, "1200000.0 ns"}, {999e6, 1.5e9, "0.999 s"}, {5e5, 1e6, "0.500 ms"}} {
+	}{{725.1, 1246, "0.725 us"}, {2213, 1246, "2.21 us"}, {1.2e6, 980, "1,200,000 ns"}, {999e6, 1.5e9, "0.999 s"}, {5e5, 1e6, "0.500 ms"}} {
 		if got := TimeAs(tc.t, tc.u); got != tc.want {
 			t.Errorf("%v as %v: %q, want %q", tc.t, tc.u, got, tc.want)
 		}
 	}
-	for _, x := range []clock.Nanoseconds{0, 15, 1500, 2.5e6, 3e9} {
-		if got := TimeAs(x, x); got != x.String() {
-			t.Errorf("%v: %q", x, got)
+	for x, want := range map[clock.Nanoseconds]string{
+		0: "0 ns", 0.0123: "0.012 ns", 0.9994: "0.999 ns", 9.996: "10.0 ns", 15: "15.0 ns", 999.4: "999 ns", 999.6: "1.00 us", 251697: "252 us",
+		2.5e6: "2.50 ms", 999.7e6: "1.00 s", 3e9: "3.00 s", 1234e9: "1,234 s", -1500: "-1.50 us",
+	} {
+		if got := TimeText(x); got != want {
+			t.Errorf("%v: %q, want %q", x, got, want)
 		}
+	}
+	if got := EnergyText(2943190); got != "2.94 mJ" {
+		t.Errorf("2,943,190 nJ: %q", got)
 	}
 }

@@ -53,7 +53,7 @@ var traceTracks = [...]struct {
 	{trackDescriptors, "descriptors", "", "Below each descriptor, its cycles by cause. The model reports their numbers, but not their order within the descriptor; causes are drawn in the order in which they first occur."},
 	{trackMAC, "MAC array", "", "Cycles in which the array computes."},
 	{trackPlanar, "planar engine", "", "Cycles in which the planar engine computes."},
-	{trackL2, "L2", "", "Cycles in which the L2 is read or written and nothing else is done."},
+	{trackL2, "L2", "", "Cycles in which L2 is read or written and nothing else is done."},
 	{trackTileIn, "tile DMA in", "", aboutBytes},
 	{trackTileOut, "tile DMA out", "", aboutBytes},
 	{trackKernel, "kernel DMA", "", aboutBytes},

@@ -72,9 +72,9 @@ func (v Value) String() string {
 	case shareValue:
 		return fmt.Sprintf("%.1f%%", v.v)
 	case timeValue:
-		return clock.Nanoseconds(v.v).String()
+		return TimeText(clock.Nanoseconds(v.v))
 	case energyValue:
-		return clock.Nanojoules(v.v).String()
+		return EnergyText(clock.Nanojoules(v.v))
 	case numberValue:
 		return Number(v.v)
 	}

@@ -127,7 +127,7 @@ func Read(r io.Reader) (hw.Chip, error) {
 		return none, &Error{What: "missing key \"name\""}
 	}
 	if c.Target == 0 {
-		return none, &Error{What: "missing key \"target\"; want the target of the vendor's compiler for this chip, h13 or h13g"}
+		return none, &Error{What: "missing key \"target\"; want the target of Apple's compiler for this chip, h13 or h13g"}
 	}
 	if list == nil || list.Kind != yaml.MappingNode {
 		return none, &Error{What: "key \"constants\" is missing or not a mapping"}

@@ -60,7 +60,7 @@ func TestChipFileErrors(t *testing.T) {
 		"not a number":           {change("1.464e+09", ".nan"), "Clock: NaN Hz"},
 		"unit":                   {change("unit: Hz", "unit: MHz"), `unit is "MHz"; want "Hz"`},
 		"evidence":               {change("evidence: decompiled", "evidence: guessed"), `evidence "guessed"`},
-		"no target":              {change("target: h13g\n", ""), `missing key "target"; want the target of the vendor's compiler for this chip, h13 or h13g`},
+		"no target":              {change("target: h13g\n", ""), `missing key "target"; want the target of Apple's compiler for this chip, h13 or h13g`},
 		"missing":                {cut("  Clock:", "  Engines:"), "Clock: missing constant; anesim chip NAME prints all constants of a preset"},
 		"misspelt":               {change("  Clock:", "  Clokc:"), "line 5: Clokc: unknown constant; did you mean Clock?"},
 		"misspelt key":           {change("    unit: Hz", "    units: Hz"), `line 7: Clock: unknown key "units"; did you mean unit?`},

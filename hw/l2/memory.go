@@ -15,7 +15,7 @@ type RangeError struct {
 }
 
 func (e *RangeError) Error() string {
-	return fmt.Sprintf("buffer ends at L2 address %#x; the L2 has %#x bytes", e.End, e.Size)
+	return fmt.Sprintf("buffer ends at L2 address %#x; L2 has %#x bytes", e.End, e.Size)
 }
 
 // Memory holds the contents of L2. The host allocates only the part below the highest reserved

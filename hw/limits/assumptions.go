@@ -25,7 +25,7 @@ func Assumptions(g *regs.Groups) []evidence.Limit {
 		return list
 	}
 	if g.NE.MACCfg.OpMode() == regs.ChannelProduct {
-		add(evidence.RestsOnInference, "MAC operation 10 is inferred to multiply neighbouring channels, from the chain of a power")
+		add(evidence.RestsOnInference, "MAC operation 10 is inferred to multiply neighboring channels, from the chain of a power")
 	}
 	if g.NE.MACCfg.OpMode() != regs.MultiplyAccumulate {
 		return list
@@ -39,10 +39,10 @@ func Assumptions(g *regs.Groups) []evidence.Limit {
 	case tiles.Dense:
 	case tiles.ZeroSkipping:
 		if cc := g.Common.ConvCfg; cc.Kw() != 1 || cc.Kh() != 1 {
-			add(evidence.RestsOnInference, "order of the entries in zero-skipping weights of several taps is inferred: correct for programs lowered here, unproved for those of the vendor's compiler")
+			add(evidence.RestsOnInference, "order of the entries in zero-skipping weights of several taps is inferred: correct for programs lowered here, unproved for those of Apple's compiler")
 		}
 	default:
-		add(evidence.RestsOnAssumption, fmt.Sprintf("layout of %v weights in a coefficient lane is assumed; no program shows it", p))
+		add(evidence.RestsOnAssumption, fmt.Sprintf("layout of %v weights in a weight lane is assumed; no program shows it", p))
 	}
 	return list
 }

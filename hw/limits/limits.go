@@ -151,7 +151,7 @@ func findOverlap(o *regs.Operand) *evidence.Limit {
 		stride uint32
 	}{{s.Channels, t.Channel}, {s.Height, t.Row}, {s.Planes(), t.Depth}, {s.Groups, t.Group}} {
 		if step := int(axis.stride); axis.extent > 1 && 0 < step && step < row {
-			return evidence.Unspecified("%v has overlapping rows in the L2: rows have %d bytes and a stride of %d bytes", o.Role, row, step)
+			return evidence.Unspecified("%v has overlapping rows in L2: rows have %d bytes and a stride of %d bytes", o.Role, row, step)
 		}
 	}
 	return nil

@@ -28,7 +28,7 @@ func TestRowsThatOverlap(t *testing.T) {
 		o.Tile.Channel = 128
 		tc.change(&o)
 		l := findOverlap(&o)
-		if (l == nil) != tc.known || l != nil && !strings.Contains(l.What, "source 2 has overlapping rows in the L2: rows have 128 bytes and a stride of 64 bytes") {
+		if (l == nil) != tc.known || l != nil && !strings.Contains(l.What, "source 2 has overlapping rows in L2: rows have 128 bytes and a stride of 64 bytes") {
 			t.Errorf("%s: %v", tc.what, l)
 		}
 	}

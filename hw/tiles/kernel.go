@@ -78,7 +78,7 @@ type KernelError struct {
 }
 
 func (e *KernelError) Error() string {
-	return fmt.Sprintf("coefficient lane %d holds %#x bytes; its planes need %#x", e.Lane, e.Have, e.Need)
+	return fmt.Sprintf("weight lane %d holds %#x bytes; its planes need %#x", e.Lane, e.Have, e.Need)
 }
 
 // NewKernel returns the weights of a multiply-accumulate task with registers g. The element

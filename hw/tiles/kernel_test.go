@@ -308,7 +308,7 @@ func TestMissingLane(t *testing.T) {
 	if d := cmp.Diff(error(want), err); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if got, want := want.Error(), "coefficient lane 7 holds 0x0 bytes; its planes need 0x10"; got != want {
+	if got, want := want.Error(), "weight lane 7 holds 0x0 bytes; its planes need 0x10"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -184,7 +184,7 @@ func (r *laneReader) readPlane(dense []byte, p Packing, width int) ([]byte, erro
 		err = r.readInt8(w, scale)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("coefficient lane %d, byte %#x: cannot read %v weights: %w", r.lane, r.at, p, err)
+		return nil, fmt.Errorf("weight lane %d, byte %#x: cannot read %v weights: %w", r.lane, r.at, p, err)
 	}
 	for _, h := range w {
 		dense = binary.LittleEndian.AppendUint16(dense, uint16(h))

@@ -53,7 +53,7 @@ func (l *Layer) describeUnknownForm() string {
 	case (l.Op == Max || l.Op == Min) && l.Second == Constant:
 		return "no program shows a maximum or minimum with one constant per channel: the constants are lowered as a tensor of one pixel"
 	case l.TransposeX || l.TransposeY:
-		return "the compiler transposes a side of a matmul in the L2; the tasks here differ"
+		return "the compiler transposes a side of a matmul in L2; the tasks here differ"
 	}
 	return ""
 }
@@ -75,17 +75,17 @@ func (o Op) Evidence() evidence.Kind {
 func (o Op) Limits() string {
 	switch o {
 	case Convolution, Deconvolution, Pool:
-		return fmt.Sprintf("at most %d taps and %d rows or columns of padding per side; the rows of one window take at most %d bytes of the L2", MaxKernel, MaxPad, MaxTile)
+		return fmt.Sprintf("at most %d taps and %d rows or columns of padding per side; the rows of one window take at most %d bytes of L2", MaxKernel, MaxPad, MaxTile)
 	case MatMul, Linear:
-		return fmt.Sprintf("a row and its transpose take at most %d bytes of the L2", MaxTile)
+		return fmt.Sprintf("a row and its transpose take at most %d bytes of L2", MaxTile)
 	case ReduceSum, ReduceMean, ReduceMax, ReduceMin, LayerNorm:
-		return fmt.Sprintf("the values of one reduction take at most %d bytes of the L2", MaxTile)
+		return fmt.Sprintf("the values of one reduction take at most %d bytes of L2", MaxTile)
 	case Softmax:
-		return fmt.Sprintf("three tiles of a row take at most %d bytes of the L2", MaxTile)
+		return fmt.Sprintf("three tiles of a row take at most %d bytes of L2", MaxTile)
 	case Concat:
 		return "at most 27 inputs"
 	case LogicalNot:
 		return "elements of 8 bits from 0 to 127, two in each fp16 element of a port; no program shows whether the highest bit is a sign"
 	}
-	return fmt.Sprintf("a row of all channels takes at most %d bytes of the L2", MaxTile)
+	return fmt.Sprintf("a row of all channels takes at most %d bytes of L2", MaxTile)
 }

@@ -187,7 +187,7 @@ func (x *programEntry) checkDescriptors(i int, p *loader.Program, end int) error
 		}
 	}
 	if len(x.L2) > 0 && len(x.L2) != p.TaskCount {
-		return newError(headBytes, nil, "program %d: table lists the L2 use of %d descriptors, but the program has %d", i, len(x.L2), p.TaskCount)
+		return newError(headBytes, nil, "program %d: table lists L2 use of %d descriptors, but the program has %d", i, len(x.L2), p.TaskCount)
 	}
 	if _, err := p.Link(); err != nil {
 		return newError(end, err, "program %d: %v", i, err)

@@ -82,7 +82,7 @@ func newOperation(name string, shape, keys []Key, inputs func(*args) []layer.Sha
 var (
 	tensorShape  = append(slices.Clip(extents), formKeys...)
 	extents      = []Key{{"n", "batch (1)"}, {"c", "channels (1)"}, {"h", "height (1)"}, {"w", "width (1)"}}
-	formKeys     = []Key{{"release", "newest, 2026 or 2023, the release of the vendor's compiler to imitate (newest)"}, {"first", "input or output, the buffer that is numbered first (input)"}}
+	formKeys     = []Key{{"release", "newest, 2026 or 2023, the release of Apple's compiler to imitate (newest)"}, {"first", "input or output, the buffer that is numbered first (input)"}}
 	convShape    = []Key{{"n", "batch (1)"}, {"cin", "input channels"}, {"h", "height (1)"}, {"w", "width (1)"}}
 	productShape = []Key{{"m", "rows"}, {"k", "reduction"}, {"c", "matrices (1)"}}
 	binaryShape  = append(slices.Clip(tensorShape), Key{"broadcast", "axes of the second operand that repeat, like hw or nhw"})

@@ -42,7 +42,7 @@ type Layer struct {
 // Caveat returns the warning of [layer.Layer.Caveat], or one for a layer that computes an attention.
 func (l *Layer) Caveat() string {
 	if l.Attention {
-		return "no program shows attention whose scores exceed the L2: it is computed for a block of queries at a time, which fits a network compiled in 2024; programs compiled in 2023 may take up to twice as long"
+		return "no program shows attention whose scores exceed L2: it is computed for a block of queries at a time, which fits a network compiled in 2024; programs compiled in 2023 may take up to twice as long"
 	}
 	return l.Lower.Caveat()
 }

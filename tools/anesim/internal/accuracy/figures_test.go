@@ -125,7 +125,7 @@ func (f *figures) list() []figure {
 	list := []figure{
 		{"docs/accuracy.md", "| lowering |", fmt.Sprintf("| lowering | %s of the %s texts of real programs and %s of the %s further single layers are byte-identical (`loader/lower/testdata/identity.md`). %s of the %s layer chains have the compiler's number of tasks, constant sizes and scratch sizes (`chains.md` next to it) |",
 			id[0], id[1], id[2], id[3], chains[0], chains[1])},
-		{"docs/accuracy.md", "| lowered texts |", fmt.Sprintf("| lowered texts | the vendor's compiler | %s texts of real programs and %s further texts of single layers | %s and %s identical |", id[1], id[3], id[0], id[2])},
+		{"docs/accuracy.md", "| lowered texts |", fmt.Sprintf("| lowered texts | Apple's compiler | %s texts of real programs and %s further texts of single layers | %s and %s identical |", id[1], id[3], id[0], id[2])},
 		f.readmePrograms(), f.readmeLatency(), f.readmeEnergy(), f.readmeNetworks(),
 		f.row("latency, engine-dominated", tiers, "T0"),
 		f.row("latency, engine-dominated and mixed", tiers, "T0+T1"),

@@ -82,8 +82,8 @@ func listTables() []table {
 		{"latency by state", func(a *bench.Accuracy) []bench.Group { return a.States }, true},
 		{"energy", func(a *bench.Accuracy) []bench.Group { return a.Energy }, true},
 		{"latency by the roofline", func(a *bench.Accuracy) []bench.Group { return a.Roofline }, false},
-		{"latency by the columns of the vendor's cost dump", func(a *bench.Accuracy) []bench.Group { return a.Columns }, false},
-		{"latency by the vendor compiler's estimate", func(a *bench.Accuracy) []bench.Group { return a.Vendor }, false},
+		{"latency by the columns of Apple's cost dump", func(a *bench.Accuracy) []bench.Group { return a.Columns }, false},
+		{"latency by Apple's estimate", func(a *bench.Accuracy) []bench.Group { return a.Vendor }, false},
 	}
 }
 

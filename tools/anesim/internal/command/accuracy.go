@@ -27,7 +27,7 @@ call it prints n, the median and the 90th percentile (p90) of the magnitudes of 
 the bias (the median of the errors with their signs), and the share of rows with an error of
 at most 17% (column ≤17%), for latency and for energy. Tiers are T0 (mostly
 engine time), T1 (mixed), T2 (mostly host time) and T3 (no shape known). It does the same for three baselines: a
-roofline, the columns of the vendor's cost dump, and the vendor compiler's estimate.
+roofline, the columns of Apple's cost dump, and Apple's estimate.
 
 The rows are the built-in published ones, or those of a CSV file with the columns tier,
 id, chip, machine, op, N, Cin, H, W, Cout, Kh, Kw, stride, groups, M, K, Ncols, depth,

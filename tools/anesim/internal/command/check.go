@@ -51,7 +51,7 @@ func checkCommand(plan *outfile.Plan) *cobra.Command {
 		Use:   "check (--baseline FILE | --expect FILE) INPUT...",
 		Short: "Compare the cost of models with a baseline or with given numbers",
 		Long: `Check runs programs, networks and layers and compares their cycles, time, energy, bytes and
-the vendor's estimate with a baseline: in total, by layer and by descriptor and, with
+Apple's estimate with a baseline: in total, by layer and by descriptor and, with
 --values, the checksums of outputs. If there are none to compare, a check with --values
 fails. --max allows a measure to differ by a share of the
 baseline's value. Differences are printed, those of the total first, with the causes and

@@ -182,7 +182,7 @@ func TestChipScratchpad(t *testing.T) {
 	}
 	rows = sweepRows(t, file, "chip.L2Bytes=1048576,2097152")
 	failed = slices.Index(rows[0], "error")
-	if why := rows[1][failed]; !strings.Contains(why, "device fault: descriptor 0, l2") || !strings.Contains(why, "the L2 has 0x100000 bytes") {
+	if why := rows[1][failed]; !strings.Contains(why, "device fault: descriptor 0, l2") || !strings.Contains(why, "L2 has 0x100000 bytes") {
 		t.Errorf("%q", why)
 	}
 	if why := rows[2][failed]; why != "" {

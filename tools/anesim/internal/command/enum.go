@@ -18,7 +18,7 @@ import (
 func enumCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "enum [NAME|NUMBER]",
-		Short: "Look up a name or a number in the vendor's enumerations",
+		Short: "Look up a name or a number in Apple's enumerations",
 		Long: `Enum prints the meaning of a name or a number in every enumeration of the vendor's
 software that contains it: operation classes, opcodes, activation modes, element types,
 reductions, paddings, return values. The name of an enumeration, or a register field that
@@ -40,7 +40,7 @@ has one, prints all its values. Without an argument, enum lists the enumerations
 }
 
 func listEnums(w io.Writer) error {
-	t := terminal.Words("name", "vendor's name", "values", "source", "evidence")
+	t := terminal.Words("name", "Apple's name", "values", "source", "evidence")
 	for e := range enums.All() {
 		t.Add(e.Name, e.Vendor, strconv.Itoa(len(e.Values)), e.Source, string(e.Evidence))
 	}

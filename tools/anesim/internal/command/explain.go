@@ -48,7 +48,7 @@ Then it times the model on variants of the chip (faster clock, more bandwidth, m
 banks), which shows limits that no change to the model can move.
 
 Layers of a network are reshaped, merged and split within the network; a change that needs
-more dispatches is left out. Other changes are tried on the layer alone with its tensors
+more programs is left out. Other changes are tried on the layer alone with its tensors
 in memory; what they gain within the network also depends on the neighboring layers.`,
 		Example: `  anesim explain tools/anesim/examples/resnet50.yaml
   anesim explain model.hwx --json

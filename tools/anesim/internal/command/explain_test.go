@@ -186,7 +186,7 @@ func TestModelBeginsWithBottlenecks(t *testing.T) {
 		}
 		head, _, _ := strings.Cut(out, "\n\n")
 		lines := strings.Split(head, "\n")
-		at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, d.Total.TimeNs.String()+" of engine time") })
+		at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, report.TimeText(d.Total.TimeNs)+" of engine time") })
 		what := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "what to change") })
 		why := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "why: ") })
 		if at != 3 || why < at+3 || why > at+7 || what != why+1 || !strings.HasPrefix(lines[len(lines)-1], "  anesim explain "+file) {
@@ -233,9 +233,9 @@ func TestModelBeginsWithBottlenecks(t *testing.T) {
 			if c.Kind != "gating" && c.SavedNs < float64(x.Now.TimeNs)/2000 {
 				continue // no gain to speak of
 			}
-			gain := fmt.Sprintf("  -%.1f%%, %v less", 100*c.SavedNs/float64(x.Now.TimeNs), clock.Nanoseconds(c.SavedNs))
+			gain := fmt.Sprintf("  -%.1f%%, %s less", 100*c.SavedNs/float64(x.Now.TimeNs), report.TimeText(clock.Nanoseconds(c.SavedNs)))
 			if c.Kind == "gating" {
-				gain = fmt.Sprintf("  energy -%v (-%.1f%% of the call), time %s", c.Before.EnergyNJ-c.After.EnergyNJ, 100*float64((c.Before.EnergyNJ-c.After.EnergyNJ)/d.Total.EnergyNJ), view.Change(float64(c.Before.TimeNs), float64(c.After.TimeNs)))
+				gain = fmt.Sprintf("  energy -%s (-%.1f%% of the call), time %s", report.EnergyText(c.Before.EnergyNJ-c.After.EnergyNJ), 100*float64((c.Before.EnergyNJ-c.After.EnergyNJ)/d.Total.EnergyNJ), view.Change(float64(c.Before.TimeNs), float64(c.After.TimeNs)))
 			}
 			if found := slices.ContainsFunc(lines[what:], func(l string) bool { return strings.HasSuffix(l, gain) }); printed < 5 && !found || strings.Contains(gain, "--") {
 				t.Errorf("%s: no line ends in %q:\n%s", name, gain, head)
@@ -320,7 +320,7 @@ func TestExplainGainsAreOfWhole(t *testing.T) {
 		}
 	}
 	d := explanation(t, "--layer", "add c=64 h=4 w=4")
-	if want := d.Now.EnergyNJ.String(); d.DispatchNJ != 0 {
+	if want := report.EnergyText(d.Now.EnergyNJ); d.DispatchNJ != 0 {
 		t.Errorf("a dispatch costs %v", d.DispatchNJ)
 	} else if out, _, _ := invoke("explain", "--layer", "add c=64 h=4 w=4"); !strings.Contains(strings.Join(strings.Fields(out), " "), want) || strings.Contains(out, "gate tiles") {
 		t.Errorf("want %q and no gating that saves nothing:\n%s", want, out)
@@ -343,7 +343,7 @@ func TestExplainSaysAlone(t *testing.T) {
 			t.Errorf("%s takes %v in the network", c.Part, c.NetworkNs)
 		}
 		text := strings.Join(strings.Fields(out), " ")
-		for _, want := range []string{fmt.Sprintf("alone, with its tensors in memory: %v -> %v", c.Before.TimeNs, c.After.TimeNs), fmt.Sprintf("%v in the network", c.NetworkNs), "after: no command, since"} {
+		for _, want := range []string{fmt.Sprintf("alone, with its tensors in memory: %s -> %s", report.TimeText(c.Before.TimeNs), report.TimeText(c.After.TimeNs)), report.TimeText(c.NetworkNs) + " in the network", "after: no command, since"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("no %q in\n%s", want, out)
 			}

@@ -205,7 +205,7 @@ func TestState(t *testing.T) {
 	if code != exitDone {
 		t.Fatal(errs)
 	}
-	for _, want := range []string{"\ncall 1   y  ", "[1 1 1 1]", "[2 2 2 2]", "[3 3 3 3]", "\ncall 4   y  ", "[4 4 4 4]", "\nstate saves 48 B of host copies, 96 B of memory traffic\n"} {
+	for _, want := range []string{"\ncall 1   y  ", "[1 1 1 1]", "[2 2 2 2]", "[3 3 3 3]", "\ncall 4   y  ", "[4 4 4 4]", "\nstate saves 48 B of host copies; 96 B fewer are moved\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}

@@ -48,7 +48,7 @@ func TestGlossary(t *testing.T) {
 		}
 		for line := range strings.Lines(out) {
 			words := strings.Fields(line)
-			if strings.Contains(line, "%") || len(words) < 4 || words[0] != "td" && words[0] != "layer" && words[0] != "operation" {
+			if strings.Contains(line, "%") || len(words) < 4 || words[0] != "#" && words[0] != "layer" && words[0] != "operation" {
 				continue
 			}
 			for _, title := range heading.FindAllString(line, -1) {

@@ -18,17 +18,28 @@ func wrapHelpToTerminal(root *cobra.Command, full *errorWriter) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
 		full.w = c.OutOrStdout()
-		width := terminal.Width(full.w)
-		if width == 0 {
-			c.SetOut(full)
-			help(c, args)
-			return
-		}
 		var text bytes.Buffer
 		c.SetOut(&text)
 		help(c, args)
-		io.WriteString(full, wrapHelp(text.String(), width))
+		said := omitRepeatedValues(text.String())
+		if width := terminal.Width(full.w); width > 0 {
+			said = wrapHelp(said, width)
+		}
+		io.WriteString(full, said)
 	})
+}
+
+// omitRepeatedValues omits the form of a flag's value from the flag's description where that has it after a
+// comma, as in "--bind NAME=VALUE  set a parameter, NAME=VALUE": the line begins with it.
+func omitRepeatedValues(text string) string {
+	lines := strings.SplitAfter(text, "\n")
+	for i, line := range lines {
+		head := flagLine.FindString(line)
+		if _, value, ok := strings.Cut(strings.TrimSpace(head), " "); ok {
+			lines[i] = head + strings.Replace(line[len(head):], ", "+value, "", 1)
+		}
+	}
+	return strings.Join(lines, "")
 }
 
 // flagLine matches the part of a help line before the description of a flag.

@@ -37,7 +37,7 @@ func lintCommand() *cobra.Command {
 		Long: `Lint reads compiled programs, descriptor text (.td), networks and layers, which it
 compiles, and checks their descriptors. It reports findings by descriptor, with
 the register to look at:
-` + listRules() + `Each rule is based on what the programs of the vendor's compiler do; every
+` + listRules() + `Each rule is based on what the programs of Apple's compiler do; every
 finding states its evidence, and no cost depends on a finding. Layers of a network
 that cannot be compiled are named, since nothing checks them. The exit status is
 0 without findings, and 1 with any or if no layer of a network could be compiled.`,

@@ -104,7 +104,7 @@ func TestLintOfEveryForm(t *testing.T) {
 		} else if _, errs, code := invoke("convert", container, "-o", file); code != exitDone {
 			t.Fatal(errs)
 		}
-		if out, errs, code := invoke("lint", file); code != exitFailed || !strings.Contains(errs, "1 finding in") || !strings.Contains(out, "td 2 L2.Src2Base  unwritten: reads 256 bytes of the L2 at 0x240") {
+		if out, errs, code := invoke("lint", file); code != exitFailed || !strings.Contains(errs, "1 finding in") || !strings.Contains(out, "td 2 L2.Src2Base  unwritten: reads 256 bytes of L2 at 0x240") {
 			t.Errorf("%s: %d: %s%s", form, code, errs, out)
 		}
 	}

@@ -64,7 +64,7 @@ func TestLoadTimeline(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	for _, want := range []string{"\ntimeline, 166.667 us per column: each client's share of the engine, and its power as a share of the highest (. below 5%, 1 is 10%, 9 is 90%, # is 100%)", "\nwrote " + trace + "\n", "\na     |", "\nb     |", "\npower |", "a          1  arrives", "let in", "run 1", "host, each call: binding and copies"} {
+	for _, want := range []string{"\ntimeline, 167 us per column: each client's share of the engine, and its power as a share of the highest (. below 5%, 1 is 10%, 9 is 90%, # is 100%)", "\nwrote " + trace + "\n", "\na     |", "\nb     |", "\npower |", "a          1  arrives", "let in", "run 1", "host, each call: binding and copies"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
@@ -105,7 +105,7 @@ func TestLoadTimeline(t *testing.T) {
 // A run with a host says what its floor is made of.
 func TestRunShowsTheStages(t *testing.T) {
 	out, _, _ := invoke("run", "--host", "macos-air", "--repeat", "3")
-	if !strings.Contains(out, "\nhost, each dispatch: binding and copies 23.801 us, request") || !strings.Contains(out, "about 6 interrupts") {
+	if !strings.Contains(out, "\nhost, each call: binding and copies 23.8 us, request") || !strings.Contains(out, "about 6 interrupts") {
 		t.Error(out)
 	}
 	out, _, _ = invoke("run", "--host", "macos-air", "--repeat", "3", "--json")
@@ -219,7 +219,7 @@ clients:
 		t.Errorf("busy for %v, of which %v are lost and %v ns useful", d.BusyNs, d.LostNs, useful)
 	}
 	out := must("load", file("s.yaml"))
-	for _, want := range []string{", 2 commands in flight, preemption abort\n", "\npreemption: 6 runs stopped in vain, which cost ", "\nclient bulk: 6 runs stopped, ", "\nmean wait in the task queue: priority 0 0.0 ns, at most 0.0 ns; priority 7 "} {
+	for _, want := range []string{", 2 commands in flight, preemption abort\n", "\npreemption: 6 runs stopped in vain, which cost ", "\nclient bulk: 6 runs stopped, ", "\nmean wait in the task queue: priority 0 0 ns, at most 0 ns; priority 7 "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}

@@ -32,7 +32,7 @@ func TestUnmeasuredWorkIsMarked(t *testing.T) {
 		if code != exitDone {
 			t.Fatalf("%q: exit %d: %s", tc.args, code, errs)
 		}
-		said := strings.Contains(out, "\n"+report.UnmeasuredMark+" 100.0% of the time is in operations without measurements")
+		said := strings.Contains(out, "\n"+report.UnmeasuredMark+" 100.0% of the time is unmeasured work")
 		if said == tc.measured || !strings.Contains(out, tc.row) {
 			t.Errorf("%q says that no row covers the work: %v, want %v and %q in:\n%s", tc.args, said, !tc.measured, tc.row, out)
 		}
@@ -56,7 +56,7 @@ func TestUnmeasuredWorkIsMarked(t *testing.T) {
 
 // Advice says where the time that it changes is of work that no measured row covers.
 func TestAdviceOnUnmeasuredWork(t *testing.T) {
-	const remark = "   * the time changes in operations without measurements"
+	const remark = "   * no measurement backs this gain"
 	for _, tc := range []struct {
 		layer string
 		want  bool

@@ -72,18 +72,18 @@ With outputs: [a, b] as well, the results are a and b. With first: output, the b
 of results are numbered below those of inputs, as in some programs.
 
 --release 2026, for any FILE, or release: 2026 in a list of layers, writes the program
-that the vendor's compiler of 2026 would. It is known from three programs, and schedules
+that Apple's compiler of 2026 would. It is known from three programs, and schedules
 layers over the channels of one row of pixels (h: 1) as a chain; the report says how many
 layers that concerns. newest, the default, is the release that most known programs are of.
 
 Biases, batch normalization and ReLU are fused into the layer before them. A layer that
 cannot be compiled is listed with the reason and is in no total. The layers before and
-after it become separate programs, with a dispatch each. The host computes what the engine
+after it become separate programs, which the host starts one by one. The host computes what the engine
 cannot (gathers by computed indices, sorting, integers); its layers are listed with their
 wall time, at rates assumed for a CPU. If a tensor is read with a different row length
 from the one it was written with, copy tasks change its layout; they are listed as layers.
 
-A tensor between layers stays in the L2 if it fits next to what its layers need. The
+A tensor between layers stays in L2 if it fits next to what its layers need. The
 vendor's compiler does this in chains of matmuls; for convolutions it is inferred.
 --in-memory writes all tensors to memory and reads them back.
 
@@ -116,7 +116,7 @@ changes that anesim explain tries help.
 JSON, say whether they were fetched or made. The key is the network's structure, weights
 and file, the seed and the compile options. Each build of anesim has its own entries.
 
---compute says where each layer would run if the vendor's framework placed it: on the
+--compute says where each layer would run if Apple's framework placed it: on the
 cheapest path through engine, GPU and CPU, with a launch for each segment and a transfer
 at each boundary. The engine's times come from the model; all other rates are assumed,
 and --backends replaces them:
@@ -147,7 +147,7 @@ and --backends replaces them:
 	f.Dims.Register(s)
 	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between layers to memory and back")
 	s.BoolVar(&f.tables, "tables", false, "use a lookup table for Elu, Selu, Celu and Softsign of ONNX, MIL and Core ML: cheaper than their exact forms, and less exact")
-	s.BoolVar(&f.l2, "l2", false, "draw how full the L2 is, from descriptor to descriptor")
+	s.BoolVar(&f.l2, "l2", false, "draw how full L2 is, from descriptor to descriptor")
 	s.IntVar(&f.top, "top", 0, "print rows only for the `N` layers that take longest when run alone; 0 is all")
 	s.BoolVar(&f.strict, "strict", false, "exit 1 unless every node of the network is in the totals, each program fits and no file of weights is missing")
 	s.StringVar(&f.emit, "emit", "", "write the program to `OUT.hwx`")
@@ -268,7 +268,7 @@ func (f *modelFlags) checkFlags(changed func(flag string) bool) error {
 	case f.compare != "" && f.TimingOnly:
 		return usage.Errorf("--compare and --timing-only are mutually exclusive: a comparison needs values")
 	case f.compare != "" && (f.Repeat > 1 || len(f.State) > 0):
-		return usage.Errorf("--compare requires a single dispatch: without --repeat and --state")
+		return usage.Errorf("--compare requires a single call: without --repeat and --state")
 	case f.compare != "" && f.CSV:
 		return usage.Errorf("--compare and --csv are mutually exclusive; --json has the figures")
 	case f.compare != "" && f.HTML != "":

@@ -86,7 +86,7 @@ func TestModelSaysWhatIsMissing(t *testing.T) {
 	for _, want := range []string{
 		"INCOMPLETE: 1 layer without a cost, left out of all totals: layernorm1 (layernorm)\nwide  2 layers, 1 program, chip m1",
 		"\ncovers: 1 of 2 nodes (50.0%), none of multiply-accumulates, 0.3% of bytes\n", "\nnot modelled: 1 layer, left out of all totals\n  layernorm1 (layernorm): " + why,
-		"\nprogram 1: relu0, 1 layer, 1 descriptor, 0 B of scratch\nnote: tensors stay in the L2",
+		"\nprogram 1: relu0, 1 layer, 1 descriptor, 0 B of scratch\nnote: tensors stay in L2",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in the table:\n%s", want, out)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"anesim/bench/report"
 	"anesim/firmware/engine"
 	"anesim/hw"
 	"anesim/hw/clock"
@@ -190,13 +191,13 @@ func TestIdleInTheTable(t *testing.T) {
 		if args[0] == "layer" {
 			engines = 4 // of four channels
 		}
-		if want := fmt.Sprintf("\nidle: 150.000 ms, %v (rails off after 100.000 ms of a gap); wake: 500.000 us, %v; in all ",
-			chip.Waiting(engines, 100e6), chip.Waiting(engines, 0.5e6)); !strings.Contains(out, want) ||
+		if want := fmt.Sprintf("\nidle: 150 ms, %s (rails off after 100 ms of a gap); wake: 500 us, %s; in all ",
+			report.EnergyText(chip.Waiting(engines, 100e6)), report.EnergyText(chip.Waiting(engines, 0.5e6))); !strings.Contains(out, want) ||
 			strings.Count(out, "\nwall: ") != 1 {
 			t.Errorf("%q with a gap:\n%s", args, out)
 		}
 		out, _, _ = invoke(append(args, "--idle", "150ms")...)
-		if !strings.Contains(out, "\nwall: 150.") || strings.Contains(out, "of it host") {
+		if !strings.Contains(out, "\nwall: 15") || strings.Contains(out, "of it host") {
 			t.Errorf("%q with a gap and no host:\n%s", args, out)
 		}
 	}

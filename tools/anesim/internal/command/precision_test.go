@@ -204,7 +204,7 @@ func TestPrecisionErrors(t *testing.T) {
 		{[]string{"model", file, "--precision", "--csv"}, "--json has the figures"},
 		{[]string{"model", file, "--compare", "fp32", "--timing-only"}, "mutually exclusive"},
 		{[]string{"model", file, "--compare", "fp32", "--csv"}, "--json has the figures"},
-		{[]string{"model", file, "--compare", "fp32", "--repeat", "2"}, "single dispatch"},
+		{[]string{"model", file, "--compare", "fp32", "--repeat", "2"}, "single call"},
 		{[]string{"model", file, "--compare", "bf16"}, "want fp32"},
 		{[]string{"run", "--precision", "--timing-only"}, "mutually exclusive"},
 		{[]string{"model", file, "--compare", ""}, "want fp32"},

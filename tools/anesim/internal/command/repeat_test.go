@@ -14,7 +14,7 @@ func TestRepeatLeavesNoDispatchOut(t *testing.T) {
 	file, script := example(t, "add"), filepath.Join(t.TempDir(), "add.txt")
 	for _, values := range []string{"--timing-only=false", "--timing-only"} {
 		out, errs, code := invoke("run", file, values, "--repeat", "5000", "--record", script)
-		if code != 0 || !strings.Contains(out, "container, 5,000 descriptors,") || !strings.Contains(out, "dispatches not listed: 904, each as long as the last") {
+		if code != 0 || !strings.Contains(out, "container, 5,000 descriptors,") || !strings.Contains(out, "calls not listed: 904, each as long as the last") {
 			t.Errorf("%s: status %d, %s: %.200s", values, code, errs, out)
 		}
 		data, err := os.ReadFile(script)

@@ -40,9 +40,9 @@ func runCommand(plan *outfile.Plan) *cobra.Command {
 a row per descriptor, and totals. Without FILE it runs the built-in program, a 64-to-64
 linear layer with the identity as weights; - is standard input.
 
-With --state, an output stays in device memory and becomes an input of the next dispatch.
+With --state, an output stays in device memory and becomes an input of the next call.
 It starts with zeros or with the file given by --in. The report has the outputs of every
-listed dispatch, and the copies that state saves.
+listed call, and the copies that state saves.
 
 FILE is a hardware container (.hwx), a program of the Linux driver (.anec), a firmware
 container (.anefw) or a bare __text chain. The format is detected from the content. A bare

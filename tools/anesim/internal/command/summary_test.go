@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"anesim/bench/report"
+	"anesim/hw/clock"
 )
 
 // A summary states the time of the JSON report, in lines of at most 80 characters except for the command
@@ -28,15 +31,20 @@ func TestSummary(t *testing.T) {
 				Total struct {
 					TimeNs float64 `json:"time_ns"`
 					WallNs float64 `json:"wall_ns"`
+					WallNJ float64 `json:"wall_energy_nj"`
 				} `json:"total"`
 			}
 			if err := json.Unmarshal([]byte(doc), &d); err != nil {
 				t.Fatal(err)
 			}
-			if want := " on m1: " + inThreeDigits(d.Total.TimeNs) + " on the engine"; !strings.Contains(text, want) {
+			head := strings.Join(strings.Fields(text), " ") // a long name has a line of its own
+			if want := " on m1: " + inThreeDigits(d.Total.TimeNs) + " on the engine"; !strings.Contains(head, want) {
 				t.Errorf("%v: the summary does not say %q:\n%s", args, want, text)
 			}
 			if want := "a call   " + inThreeDigits(d.Total.WallNs) + " on host " + host; host != "none" && !strings.Contains(text, want) {
+				t.Errorf("%v: the summary does not say %q:\n%s", args, want, text)
+			}
+			if want := " on average: " + report.EnergyText(clock.Nanojoules(d.Total.WallNJ)) + " in "; host != "none" && !strings.Contains(text, want) {
 				t.Errorf("%v: the summary does not say %q:\n%s", args, want, text)
 			}
 			if want := "(--machine m1)"; host == "none" && !strings.Contains(text, want) {

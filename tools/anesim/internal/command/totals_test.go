@@ -81,7 +81,7 @@ func TestHostAloneCoversNothing(t *testing.T) {
 	file := writeFile(t, "host.onnx", hostOnly())
 	out, errs, _ := invoke("model", file)
 	for _, want := range []string{
-		"covers: nothing runs on the engine: ", "\ntotal: no program runs on the engine; ", "\nwall: 5.135 us, 5.135 us of it in layers that the host computes\n",
+		"covers: nothing runs on the engine: ", "\ntotal: no program runs on the engine; ", "\nwall: 5.14 us, 5.14 us of it in layers that the host computes\n",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s%s", want, out, errs)
@@ -94,7 +94,7 @@ func TestWallOfHostLayers(t *testing.T) {
 	file := writeFile(t, "mixed.onnx", onnxtest.Model(onnxtest.Input("x", 1, 4, 8, 8), onnxtest.Node("Relu", "r", []string{"x"}), onnxtest.Node("NonZero", "y", []string{"r"}), onnxtest.Output("y")))
 	for host, want := range map[string]string{
 		"none":      " us of it in layers that the host computes\n",
-		"macos-air": " us of it host macos-air, including 5.135 us in layers that the host computes\n",
+		"macos-air": " us of it host macos-air, including 5.14 us in layers that the host computes\n",
 	} {
 		if out, errs, _ := invoke("model", file, "--host", host); !strings.Contains(out, want) {
 			t.Errorf("%s: no %q in\n%s%s", host, want, out, errs)
@@ -154,10 +154,10 @@ func TestCallsPerSecond(t *testing.T) {
 	file := writeFile(t, "net.yaml", []byte("inputs: {x: {c: 64, h: 28, w: 28}}\nlayers:\n- {op: conv, cout: 64, k: 3, pad: 1}\n"))
 	r := model(t, file, "--host", "macos-air")
 	out, _, _ := invoke("model", file, "--host", "macos-air")
-	if want := fmt.Sprintf("\nin all: %v of wall time, %v of engine time (", r.Total.WallNs, r.Total.TimeNs); !strings.Contains(out, want) {
+	if want := fmt.Sprintf("\nin all: %s of wall time, %s of engine time (", report.TimeText(r.Total.WallNs), report.TimeText(r.Total.TimeNs)); !strings.Contains(out, want) {
 		t.Errorf("no %q in\n%s", want, out)
 	}
-	if out, _, _ := invoke("model", file); !strings.Contains(out, fmt.Sprintf("\nin all: %v of engine time (", r.Total.TimeNs)) {
+	if out, _, _ := invoke("model", file); !strings.Contains(out, fmt.Sprintf("\nin all: %s of engine time (", report.TimeText(r.Total.TimeNs))) {
 		t.Errorf("without a host:\n%s", out)
 	}
 }

@@ -22,7 +22,7 @@ import (
 type Dims struct {
 	Dims     []string
 	Function string // of programs with several
-	Release  string // of the vendor's compiler; "" means what the file says
+	Release  string // of Apple's compiler; "" means what the file says
 	Source   string // where errors tell the user to give sizes; "" means --dim
 }
 
@@ -30,7 +30,7 @@ type Dims struct {
 func (f *Dims) Register(s *pflag.FlagSet) {
 	s.StringArrayVar(&f.Dims, "dim", nil, "set dimensions of the networks, `NAME=SIZE,...`, or of one of them, FILE:NAME=SIZE,...; repeatable")
 	s.StringVar(&f.Function, "function", "", "read the function `NAME` of a Core ML program that has several")
-	s.StringVar(&f.Release, "release", "", "write the descriptors of a `RELEASE` of the vendor's compiler: newest or 2026; default is what a list of layers says, and newest")
+	s.StringVar(&f.Release, "release", "", "write the descriptors of a `RELEASE` of Apple's compiler: newest or 2026; default is what a list of layers says, and newest")
 }
 
 // Flags returns the flags as command-line arguments for another command.

@@ -62,10 +62,10 @@ func (f *Run) Register(s *pflag.FlagSet) {
 	s.StringVar(&f.host, "host", "none", "add the time that a call takes on `HOST`: "+strings.Join(engine.HostNames(), ", "))
 	s.StringVar(&f.Machine, "machine", "", "run on `MACHINE`, a chip with its host: "+strings.Join(machine.Names(), ", "))
 	s.IntVar(&f.clock, "clock", 0, "run the engine at its clock state of `MHZ` (default: the highest, or that of the machine)")
-	s.StringVar(&f.target, "target", "", "use the vendor compiler's estimates for `TARGET`: "+strings.Join(execycles.TargetNames(), ", ")+" (default: that of the program; of layers h13, with release 2026 in a network h13g)")
+	s.StringVar(&f.target, "target", "", "use Apple's estimates for `TARGET`: "+strings.Join(execycles.TargetNames(), ", ")+" (default: that of the program; of layers h13, with release 2026 in a network h13g)")
 	s.StringArrayVar(&f.In, "in", nil, "input port `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable")
 	s.StringVar(&f.Out, "out", "", "write each output port to `DIR`/<port>.npy")
-	s.StringArrayVar(&f.State, "state", nil, "keep output OUT in memory as input IN of the next dispatch, `OUT=IN`; repeatable, for --repeat")
+	s.StringArrayVar(&f.State, "state", nil, "keep an output in memory as an input of the next call, `OUT=IN`; repeatable, for --repeat")
 	s.Uint64Var(&f.seed, "seed", 1, "seed of pseudo-random inputs and weights")
 	s.BoolVar(&f.TimingOnly, "timing-only", false, "compute time, bytes and energy, but no values")
 	s.StringVar(&f.GateTiles, "gate-tiles", "", "gate the tiles in `LIST` after register init, such as 0-3,7")
@@ -73,8 +73,8 @@ func (f *Run) Register(s *pflag.FlagSet) {
 	s.StringVar(&f.Power, "power", "", "change power management by a `LIST` of management=off, gating=off and hysteresis=DURATION")
 	s.StringArrayVar(&f.Bind, "bind", nil, "set a run-time parameter of the program, `NAME=VALUE`; repeatable")
 	s.StringArrayVar(&f.Set, "set", nil, "what-if: set a register field of every descriptor, `GROUP.REGISTER.FIELD=VALUE`; repeatable")
-	s.IntVar(&f.Repeat, "repeat", 1, "dispatch the program `N` times")
-	s.DurationVar(&f.idle, "idle", 0, "idle for a `DURATION` like 150ms before the first dispatch and between repeated ones")
+	s.IntVar(&f.Repeat, "repeat", 1, "call the program `N` times")
+	s.DurationVar(&f.idle, "idle", 0, "idle for a `DURATION` like 150ms before the first call and between repeated ones")
 	s.StringVar(&f.Init, "init", "", "register-init table from `FILE`, binary or CSV")
 	s.StringVar(&f.Record, "record", "", "write the commands of the run to `FILE`, for anesim fw")
 	s.BoolVar(&f.Precision, "precision", false, "report where the engine's arithmetic costs accuracy, and what helps, instead of times")
@@ -106,7 +106,7 @@ func (f *Run) AllowMachines(s *pflag.FlagSet) {
 }
 
 // IdleHelp is the help text about the effect of --idle on a report.
-const IdleHelp = `With --idle, the engine idles before each dispatch. Idling and the wake-up after it are part
+const IdleHelp = `With --idle, the engine idles before each call. Idling and the wake-up after it are part
 of the wall time but not of engine time. Both cost energy: see docs/how-it-works.md.`
 
 // maxRowRepeat is the most dispatches of a run that writes a CSV row for each.

@@ -26,10 +26,7 @@ func (p pager) printCall(res *anesim.Result) {
 		}
 		return
 	}
-	on := "host " + res.Options.Host.Name
-	if m := res.Options.Machine; m != nil {
-		on = m.Noun()
-	}
+	on := hostNoun(res)
 	call := res.Call()
 	b := res.CallBounds()
 	p.Printf("a call: %v on %s (%s: %s to %s), %s calls/s, %.1f%% of it the host", call, on, hw.IntervalPercent,
@@ -39,6 +36,18 @@ func (p pager) printCall(res *anesim.Result) {
 	if m := res.Options.Machine; m != nil && m.Note() != "" {
 		p.Printf("  note: %s", m.Note())
 	}
+}
+
+// hostNoun names the machine or the host on which a call of res is timed. Without either, only layers that
+// the host computes take time outside the engine.
+func hostNoun(res *anesim.Result) string {
+	switch m := res.Options.Machine; {
+	case m != nil:
+		return m.Noun()
+	case res.Options.Host.Name == "none":
+		return "a host whose calls cost nothing (--machine)"
+	}
+	return "host " + res.Options.Host.Name
 }
 
 // WriteHostShare writes the time of a call of an explained model and the host's share of it, which changes
@@ -73,17 +82,15 @@ func WriteMachines(w io.Writer, results []*anesim.Result) error {
 	for _, res := range results {
 		m, call, b := res.Options.Machine, res.Call(), res.CallBounds()
 		n := clock.Nanoseconds(max(1, res.Options.Repeat))
-		t.Add(m.Name, (res.Report.Time / n).String(), (res.Host() / n).String(), call.String(),
-			fmt.Sprintf("%s-%s", report.TimeAs(b.Low, call), report.TimeAs(b.High, call)), m.Found(), fmt.Sprint(m.Call.Rows))
+		t.Add(m.Name, report.TimeText(res.Report.Time/n), report.TimeText(res.Host()/n), report.TimeText(call),
+			fmt.Sprintf("%s to %s", report.TimeAs(b.Low, call), report.TimeAs(b.High, call)), m.Found(), fmt.Sprint(m.Call.Rows))
 		scaled = scaled || m.Scaled
 	}
 	p.Printf("%s: a call, mean of a loop", report.Printable(results[0].Model.Name()))
 	p.Table(t, 0)
-	p.Printf("80%%: %s calls are expected there, from the errors of so many rows whose machine, session or", hw.IntervalWords)
-	p.Printf("network the fit had not seen.")
+	p.Printf("80%%: %s calls should fall in this range, judging by the errors on published calls whose machine, session or network the fit had not seen (their number: rows)", hw.IntervalWords)
 	if scaled {
-		p.Printf("scaled: programs of that generation are not modelled; the time is that of an M1's program at")
-		p.Printf("the clock and the memory rate of the machine.")
+		p.Printf("scaled: programs of that generation are not modelled; the time is that of an M1's program at the clock and the memory rate of the machine")
 	}
 	return p.Err
 }

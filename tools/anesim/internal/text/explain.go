@@ -32,10 +32,10 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	}
 	what := "layer"
 	if d.Kind != "network" {
-		what = "td"
+		what = "#"
 	}
 	p.Printf("%s  %s on chip %s: %s cycles, %v, %v%s, %s moved", report.Printable(d.Model), d.Kind, d.Chip,
-		report.Thousands(d.Now.Cycles), d.Now.TimeNs, p.energy(d.Now.EnergyNJ+d.DispatchNJ), p.dispatchShare(d.DispatchNJ, "the dispatch"), report.Size(d.Now.DMABytes))
+		report.Thousands(d.Now.Cycles), d.Now.TimeNs, p.energy(d.Now.EnergyNJ+d.DispatchNJ), p.dispatchShare(d.DispatchNJ, "the call itself"), report.Size(d.Now.DMABytes))
 	p.Printf("")
 	columns := []terminal.Column{terminal.Word(what, 0), terminal.Word("op", 0)}
 	if d.Kind == "network" {
@@ -71,7 +71,7 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	}
 	p.printAssumptions(d.Parts)
 	if part := d.Now.Unmeasured; part > 0 {
-		p.Printf("%s %.1f%% of the time is in operations without measurements, so its times are less certain", report.UnmeasuredMark, report.Percent(part, d.Now.TimeNs))
+		p.Printf("%s %.1f%% of the time is unmeasured work, so its times are less certain", report.UnmeasuredMark, report.Percent(part, d.Now.TimeNs))
 	}
 	p.Printf("")
 	for i := range d.Trials {
@@ -168,11 +168,11 @@ func (p pager) printChange(n int, c *explain.Change, whole clock.Nanoseconds) {
 	p.Printf("")
 }
 
-// dispatchShare returns the part of an energy that dispatches take, in parentheses, or "" if they
+// dispatchShare returns the part of an energy that calls take, in parentheses, or "" if they
 // take nothing of their own, as on the chips with a preset.
 func (p pager) dispatchShare(energy clock.Nanojoules, what string) string {
 	if energy == 0 || p.noEnergy {
 		return ""
 	}
-	return fmt.Sprintf(" (%v of it %s)", energy, what)
+	return fmt.Sprintf(" (%s of it %s)", report.EnergyText(energy), what)
 }

@@ -31,18 +31,18 @@ func WriteLoad(w io.Writer, d *report.Load) error {
 	)
 	for i := range d.Clients {
 		x := &d.Clients[i]
-		row := []string{report.Printable(x.Name), fmt.Sprint(x.Priority), x.Arrival, report.Thousands(uint64(x.Calls)), report.Rate(x.CallsPerS), x.Alone.LatencyNs.String()}
+		row := []string{report.Printable(x.Name), fmt.Sprint(x.Priority), x.Arrival, report.Thousands(uint64(x.Calls)), report.Rate(x.CallsPerS), report.TimeText(x.Alone.LatencyNs)}
 		if len(x.Latency) == 0 {
 			row = append(row, "-", "-", "-", "-", "-", "-", "-")
 		} else {
-			at := func(k int) string { return x.Latency[k].LatencyNs.String() }
-			row = append(row, at(0), at(1), at(2), fmt.Sprintf("%v to %v", x.Latency[2].LowNs, x.Latency[2].HighNs), at(3), at(4), x.MeanWaitNs.String())
+			at := func(k int) string { return report.TimeText(x.Latency[k].LatencyNs) }
+			row = append(row, at(0), at(1), at(2), fmt.Sprintf("%s to %s", report.TimeText(x.Latency[2].LowNs), report.TimeText(x.Latency[2].HighNs)), at(3), at(4), report.TimeText(x.MeanWaitNs))
 		}
 		t.Add(append(row, report.Printable(x.Program))...)
 	}
 	p.Table(t, 0)
 	p.Printf("")
-	p.Printf("engine: busy %s of %s, utilization %.2f%%, %s of descriptors", d.BusyNs, d.TimeNs, 100*d.Utilisation, report.Plural(int(d.Runs), "run"))
+	p.Printf("engine: busy %s of %s, utilization %.2f%%, %s of descriptors", d.BusyNs.String(), d.TimeNs.String(), 100*d.Utilisation, report.Plural(int(d.Runs), "run"))
 	p.Printf("energy: %s for calls, %s for waiting; mean power %s W; waited %s for power domains to wake", d.EnergyNJ, d.WaitNJ, report.Rate(d.MeanW), d.WakeNs)
 	p.printQueueWaits(d)
 	if d.HostStages != nil {
@@ -79,7 +79,7 @@ func WriteLoad(w io.Writer, d *report.Load) error {
 				what = strings.Replace(what, "run", fmt.Sprintf("run %d", e.Run), 1)
 			}
 			if e.ForNs > 0 {
-				took = e.ForNs.String()
+				took = report.TimeText(e.ForNs)
 			}
 			t.Add(e.AtNs.String(), report.Printable(e.Client), fmt.Sprint(e.Call), what, took)
 		}
@@ -109,7 +109,7 @@ func (p pager) printQueueWaits(d *report.Load) {
 			}
 		}
 		if calls > 0 {
-			parts = append(parts, fmt.Sprintf("priority %d %s, at most %s", priority, clock.Nanoseconds(total/float64(calls)), longest))
+			parts = append(parts, fmt.Sprintf("priority %d %s, at most %s", priority, report.TimeText(clock.Nanoseconds(total/float64(calls))), report.TimeText(longest)))
 		}
 	}
 	p.Printf("mean wait in the task queue: %s", strings.Join(parts, "; "))
@@ -144,7 +144,7 @@ func (p pager) printTimeline(d *report.Load) {
 		if b.Clients == nil {
 			continue // after the end of the arrivals
 		}
-		width = b.ForNs.String()
+		width = report.TimeText(b.ForNs)
 		for k, share := range b.Clients {
 			lines[k].WriteByte(shareToDigit(share))
 		}

@@ -42,14 +42,14 @@ func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 	p.printInferenceFootnotes(d, marked)
 	p.Printf("")
 	p.printOperations(d)
-	dispatch := "the dispatch"
+	call := "the call itself"
 	if len(d.Programs) != 1 {
-		dispatch = fmt.Sprintf("%d dispatches", len(d.Programs))
+		call = fmt.Sprintf("the calls of %d programs", len(d.Programs))
 	}
 	if len(d.Programs) == 0 {
 		p.Printf("total: no program runs on the engine; there are no cycles, time or energy of it to report")
 	} else {
-		p.printTotals(&d.Total, d.Peak, dispatch)
+		p.printTotals(&d.Total, d.Peak, call)
 	}
 	p.printUnmeasured(res.Report)
 	p.printWallTime(res, &d.Total, d.Host)
@@ -104,7 +104,7 @@ func (p pager) printLayers(d *report.Network, top int) map[string]string {
 		state, took := "", "-"
 		switch {
 		case l.HostNs > 0:
-			state, took = "host", l.HostNs.String()
+			state, took = "host", report.TimeText(l.HostNs)
 		case !l.Modelled:
 			state = "not modelled"
 		case l.Descriptors == 0:
@@ -112,7 +112,7 @@ func (p pager) printLayers(d *report.Network, top int) map[string]string {
 		}
 		for k := 0; state != "" && k < len(row); k++ {
 			switch columns[k].Title {
-			case "layer", "op", "in", "out", "kernel":
+			case "layer", "op", "in", "out", "window":
 			case "bound by":
 				row[k] = state
 			case "time":
@@ -156,7 +156,7 @@ func (p pager) printBottlenecks(d *report.Network, planar clock.Cycles, x *expla
 		if k.Count > 1 {
 			alike += " alike"
 		}
-		rows.Add(report.Printable(first.Name), report.Printable(first.Op), alike, fmt.Sprintf("%.1f%%", report.Percent(k.Cycles, t.Cycles)), k.Time.String(),
+		rows.Add(report.Printable(first.Name), report.Printable(first.Op), alike, fmt.Sprintf("%.1f%%", report.Percent(k.Cycles, t.Cycles)), report.TimeText(k.Time),
 			report.CauseText(first.Bound), fmt.Sprintf("%.0f%%", report.Percent(k.Bound, k.Cycles)))
 	}
 	p.TableWithin(rows, HeadWidth, 2)
@@ -188,13 +188,7 @@ func (p pager) printMainCauses(c *report.Cycles, planar clock.Cycles) {
 	slices.SortStableFunc(list, func(a, b cause) int { return cmp.Compare(b.n, a.n) })
 	var words []string
 	for _, x := range list[:min(most, len(list))] {
-		text := fmt.Sprintf("%s %.0f%%", report.CauseText(x.name), report.Percent(x.n, c.Total))
-		if engines := formatEngines(c, planar, "", 0); x.name == hw.CauseCompute.String() && engines != "" {
-			text += " (" + engines + ")"
-		} else if gloss := glosses[x.name]; gloss != "" {
-			text += " (" + gloss + ")"
-		}
-		words = append(words, text)
+		words = append(words, formatCause(c, x.name, report.Percent(x.n, c.Total), planar))
 	}
 	line := "why: " + strings.Join(words, ", ")
 	for len(words) > 1 && utf8.RuneCountInString(line) > HeadWidth {
@@ -202,6 +196,20 @@ func (p pager) printMainCauses(c *report.Cycles, planar clock.Cycles) {
 		line = "why: " + strings.Join(words, ", ")
 	}
 	p.Printf("%s", line)
+}
+
+// formatCause returns the name of a cause with its share of the cycles in percent and its meaning, such as
+// "weight stall 28% (waiting for weights)". For computing, it says which engines compute.
+func formatCause(c *report.Cycles, name string, share float64, planar clock.Cycles) string {
+	meaning := glosses[name]
+	if name == hw.CauseCompute.String() {
+		meaning = formatEngines(c, planar, "", 0)
+	}
+	text := fmt.Sprintf("%s %.0f%%", report.CauseText(name), share)
+	if meaning != "" {
+		text += " (" + meaning + ")"
+	}
+	return text
 }
 
 // printChanges prints the changes that were tried on the slowest layers, with their gains, and
@@ -287,7 +295,7 @@ func formatGain(c *explain.Change, whole clock.Nanoseconds) string {
 	if c.Kind == "gating" {
 		return fmt.Sprintf("  energy %s, time %s", view.Energy(c), view.Change(float64(c.Before.TimeNs), float64(c.After.TimeNs)))
 	}
-	return fmt.Sprintf("  -%.1f%%, %v less", 100*c.SavedNs/float64(whole), clock.Nanoseconds(c.SavedNs))
+	return fmt.Sprintf("  -%.1f%%, %s less", 100*c.SavedNs/float64(whole), report.TimeText(clock.Nanoseconds(c.SavedNs)))
 }
 
 // formatAdvice returns the lines that describe a change, with its gain at the end, in at most
@@ -335,7 +343,7 @@ func (p pager) printCoverage(c *report.Coverage) {
 		return
 	}
 	if c.Done == c.Nodes {
-		p.Printf("covers: all of %s%s, %s multiply-accumulates needed, %s if nothing stays in L2", report.Plural(c.Nodes, "node"), formatHostNodes(c), report.Thousands(c.MACs), report.Size(c.Bytes))
+		p.Printf("covers: %s%s, %s multiply-accumulates needed, %s if nothing is kept in L2", formatAllNodes(c), formatHostNodes(c), report.Thousands(c.MACs), report.Size(c.Bytes))
 		return
 	}
 	if c.Unsized > 0 && c.Unsized == c.Nodes-c.Done {
@@ -390,6 +398,14 @@ func (p pager) printMissingOutputs(c *report.Coverage) {
 	if others > 0 {
 		p.Printf("further outputs that need other layers which are not modelled: %d", others)
 	}
+}
+
+// formatAllNodes returns a phrase for all nodes of a network.
+func formatAllNodes(c *report.Coverage) string {
+	if c.Nodes == 1 {
+		return "its one node"
+	}
+	return "all " + report.Plural(c.Nodes, "node")
 }
 
 // formatHostNodes returns a phrase with the number of nodes that run on the host, or "" if none do.

@@ -36,11 +36,24 @@ func newChipPager(w io.Writer, chip string) pager {
 }
 
 // energy formats e, or says that it is not known.
-func (p pager) energy(e fmt.Stringer) string {
+func (p pager) energy(e clock.Nanojoules) string {
 	if p.noEnergy {
 		return "energy not known"
 	}
-	return e.String()
+	return report.EnergyText(e)
+}
+
+// Printf prints a line like [terminal.Pager.Printf]. Times and energies have three significant digits.
+func (p pager) Printf(format string, args ...any) {
+	for i, x := range args {
+		switch x := x.(type) {
+		case clock.Nanoseconds:
+			args[i] = report.TimeText(x)
+		case clock.Nanojoules:
+			args[i] = report.EnergyText(x)
+		}
+	}
+	p.Pager.Printf(format, args...)
 }
 
 // RunOptions selects parts of the text that [WriteRun] omits by default.
@@ -92,7 +105,7 @@ func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions, expl
 		p.Printf("and %s more, %v and %v, in the totals; --csv lists all", report.Thousands(uint64(r.Descriptors)), r.TimeNs, p.energy(r.EnergyNJ))
 	}
 	if n := res.Report.Again; n > 0 {
-		p.Printf("dispatches not listed: %s, each as long as the last; the totals count them, --csv lists them", report.Thousands(uint64(n)))
+		p.Printf("calls not listed: %s, each as long as the last; the totals count them, --csv lists them", report.Thousands(uint64(n)))
 	}
 	for _, l := range d.Limits {
 		if strings.HasPrefix(l.Where, "layer ") {
@@ -100,7 +113,7 @@ func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions, expl
 		}
 	}
 	p.Printf("")
-	p.printTotals(&d.Total, d.Peak, "the dispatch")
+	p.printTotals(&d.Total, d.Peak, "the call itself")
 	p.printUnmeasured(res.Report)
 	p.printWallTime(res, &d.Total, d.Host)
 	p.printCycles(&d.Cycles, res.Report.PlanarCompute(), d.Total.Saved)
@@ -164,10 +177,10 @@ func (p pager) printWallTime(res *anesim.Result, t *report.Wall, preset string) 
 		p.Printf("wall: %v", t.WallNs)
 	}
 	if h := t.HostParts; h != nil {
-		p.Printf("host, each dispatch: %s; tensors and weights %v in all; about %g interrupts", formatStages(h.Stages), h.DataNs, h.Interrupts*float64(h.Dispatches))
+		p.Printf("host, each call: %s; tensors and weights %v in all; about %g interrupts", formatStages(h.Stages), h.DataNs, h.Interrupts*float64(h.Dispatches))
 	}
 	if t.IdleNs > 0 {
-		off := fmt.Sprintf("rails off after %v of a gap", res.RailsOff())
+		off := fmt.Sprintf("rails off after %s of a gap", report.TimeText(res.RailsOff()))
 		if math.IsInf(float64(res.RailsOff()), 1) {
 			off = "the rails stay on"
 		}
@@ -186,7 +199,7 @@ func formatHostSources(res *anesim.Result, preset string) string {
 	case stages == res.Host():
 		return "in " + layers
 	default:
-		return fmt.Sprintf("host %s, including %v in %s", preset, stages, layers)
+		return fmt.Sprintf("host %s, including %s in %s", preset, report.TimeText(stages), layers)
 	}
 }
 
@@ -195,7 +208,7 @@ func formatHostSources(res *anesim.Result, preset string) string {
 func formatStages(list []report.Stage) string {
 	var parts []string
 	for _, s := range list {
-		parts = append(parts, fmt.Sprintf("%s %v", s.Name, s.TimeNs))
+		parts = append(parts, fmt.Sprintf("%s %s", s.Name, report.TimeText(s.TimeNs)))
 	}
 	why, _, _ := strings.Cut(list[0].Source, ":")
 	return fmt.Sprintf("%s (%s: %s)", strings.Join(parts, ", "), list[0].Evidence, why)
@@ -250,7 +263,7 @@ func (p pager) printEnergies(t *report.Wall) {
 	}
 	for name, e := range t.EnergyOf.All() {
 		if share := report.Percent(e, all); share > 0 {
-			parts = append(parts, fmt.Sprintf("%s %v (%.1f%%)", name, e, share))
+			parts = append(parts, fmt.Sprintf("%s %s (%.1f%%)", name, report.EnergyText(e), share))
 		}
 	}
 	if len(parts) > 0 {
@@ -274,7 +287,7 @@ func (p pager) printAdvice(d *report.Run) {
 			return
 		}
 		if !said[x.Bound] {
-			p.Printf("td %d (%.0f%% of cycles): %s", x.Index, share, x.Advice)
+			p.Printf("descriptor %d (%.0f%% of cycles): %s", x.Index, share, x.Advice)
 		}
 		said[x.Bound] = true
 	}
@@ -353,7 +366,7 @@ func (p pager) printCalls(res *anesim.Result, state *report.State) {
 		p.Printf("state   %s is %s of the next call, %s", report.Printable(a.Output), report.Printable(a.Input), report.Size(a.Bytes))
 	}
 	if state.HostCopyBytes > 0 {
-		p.Printf("state saves %s of host copies, %s of memory traffic", report.Size(state.HostCopyBytes), report.Size(state.DRAMBytes))
+		p.Printf("state saves %s of host copies; %s fewer are moved", report.Size(state.HostCopyBytes), report.Size(state.DRAMBytes))
 	}
 }
 

@@ -91,7 +91,7 @@ func (p pager) printOperations(d *report.Network) {
 	t := terminal.NewTable(columns...)
 	for i := range d.Operations {
 		o := &d.Operations[i]
-		row := []string{report.Printable(o.Op), strconv.Itoa(o.Layers), o.TimeNs.String(), fmt.Sprintf("%.1f%%", 100*o.Share), report.Size(o.DMABytes), report.Thousands(o.MACs), o.EnergyNJ.String()}
+		row := []string{report.Printable(o.Op), strconv.Itoa(o.Layers), report.TimeText(o.TimeNs), fmt.Sprintf("%.1f%%", 100*o.Share), report.Size(o.DMABytes), report.Thousands(o.MACs), report.EnergyText(o.EnergyNJ)}
 		t.Add(row[:len(columns)]...)
 	}
 	p.Table(t, 0)
@@ -115,7 +115,7 @@ func (p pager) printTotalsAgain(d *report.Network) {
 	}
 	wall, rate, energy := "", "", t.EnergyNJ
 	if t.WallNs > t.TimeNs {
-		wall = fmt.Sprintf("%v of wall time, ", t.WallNs)
+		wall = fmt.Sprintf("%s of wall time, ", report.TimeText(t.WallNs))
 	}
 	if d.Host != "" && d.Host != "none" { // without a host, nothing says how often one can call
 		rate = report.Rate(float64(calls)*1e9/float64(t.WallNs)) + " calls/s, "

@@ -32,8 +32,9 @@ func WriteNetworkSummary(w io.Writer, res *anesim.Result, d *report.Network, x *
 
 func (p pager) printNetworkSummary(res *anesim.Result, d *report.Network, x *explain.Explanation, explain string) {
 	p.printIncomplete(d.NotModelled)
-	p.printHeadline(d.Network, d.Chip, &d.Total)
+	p.printHeadline(d.Network, res, &d.Total)
 	p.printCallItem(res)
+	p.printPower(&d.Total)
 	p.printCovered(d, res)
 	p.printLimits(&d.Cycles, res)
 	p.printSlowest(d)
@@ -50,16 +51,18 @@ func WriteRunSummary(w io.Writer, res *anesim.Result, d *report.Run, explain str
 }
 
 func (p pager) printRunSummary(res *anesim.Result, d *report.Run, explain string) {
-	p.printHeadline(d.Program, d.Chip, &d.Total)
+	p.printHeadline(d.Program, res, &d.Total)
 	p.printCallItem(res)
+	p.printPower(&d.Total)
 	p.printLimits(&d.Cycles, res)
 	slowest := slices.SortedStableFunc(slices.Values(d.Descriptors), func(a, b report.Descriptor) int {
 		return cmp.Compare(b.Cycles.Total, a.Cycles.Total)
 	})
 	if len(slowest) > 0 {
 		first := &slowest[0]
+		advice, _, _ := strings.Cut(first.Advice, "; ") // the reason is in the report
 		p.printItem("slowest", fmt.Sprintf("descriptor %d of %d, %s, %.0f%%: %s", first.Index, res.Report.Count(), report.Printable(first.Op),
-			report.Percent(first.Cycles.Total, d.Cycles.Total), first.Advice))
+			report.Percent(first.Cycles.Total, d.Cycles.Total), advice))
 	}
 	for _, out := range res.Outputs {
 		p.printItem("output", fmt.Sprintf("%s %v %s", report.Printable(out.Port.Name), out.Port.Shape, out.Summary()))
@@ -101,16 +104,42 @@ func (p pager) printItem(name, text string) {
 	p.Whole(line)
 }
 
-// printHeadline prints the engine's time, its interval and the energy.
-func (p pager) printHeadline(name, chip string, t *report.Wall) {
+// printHeadline prints the engine's time, its interval and the energy. A name that is too long for the line
+// has its own.
+func (p pager) printHeadline(name string, res *anesim.Result, t *report.Wall) {
+	chip := res.Options.Chip.Name
 	name = report.Printable(name)
 	if t.TimeNs <= 0 {
 		p.Printf("%s on %s: nothing runs on the engine", terminal.CutMiddle(name, summaryWidth/2), chip)
 		return
 	}
-	rest := fmt.Sprintf(" on %s: %s on the engine (80%%: %s to %s), %s", chip, threeDigits(t.TimeNs), threeDigits(t.TimeLowNs), threeDigits(t.TimeHighNs), p.threeDigitsOfEnergy(t.EnergyNJ))
-	room := summaryWidth - utf8.RuneCountInString(rest)
-	p.Whole(terminal.CutMiddle(name, max(16, room)) + rest)
+	on, calls := " on "+chip+":", ""
+	if n := res.Options.Repeat; n > 1 {
+		calls = report.Plural(n, "call") + ", "
+	}
+	rest := fmt.Sprintf("%s%s on the engine (%s: %s to %s), %s", calls, report.TimeText(t.TimeNs), hw.IntervalPercent, report.TimeText(t.TimeLowNs), report.TimeText(t.TimeHighNs), p.energy(t.EnergyNJ))
+	if utf8.RuneCountInString(name+on+" "+rest) <= summaryWidth {
+		p.Whole(name + on + " " + rest)
+		return
+	}
+	p.Whole(terminal.CutMiddle(name, summaryWidth-len(on)) + on)
+	p.Whole("  " + rest)
+}
+
+// printPower prints the mean power over the wall time, if there is any beside the engine's time.
+func (p pager) printPower(t *report.Wall) {
+	if p.noEnergy || t.WallNs <= t.TimeNs || t.WallEnergyNJ <= 0 {
+		return
+	}
+	watts, unit := float64(t.WallEnergyNJ)/float64(t.WallNs), "W"
+	if watts < 1 {
+		watts, unit = 1e3*watts, "mW"
+	}
+	idle := ""
+	if t.IdleNs > 0 {
+		idle = ", idling and waking included"
+	}
+	p.printItem("power", fmt.Sprintf("%s %s on average: %s in %s of wall time%s", report.Rate(watts), unit, report.EnergyText(t.WallEnergyNJ), report.TimeText(t.WallNs), idle))
 }
 
 // printCallItem prints how long a call takes, and its interval. Without a host, it prints the least time of
@@ -120,19 +149,16 @@ func (p pager) printCallItem(res *anesim.Result) {
 		for _, m := range machine.Machines() {
 			if m.Chip.Name == res.Options.Chip.Name {
 				floor := clock.Nanoseconds(1e3 * m.Host.Floor.Value)
-				p.printItem("a call", fmt.Sprintf("at least %s on %s, whose host takes %s or more (--machine %s)", threeDigits(machine.Wall(res.Call(), floor)), m.Noun(), threeDigits(floor), m.Name))
+				p.printItem("a call", fmt.Sprintf("at least %s on %s, whose host takes %s or more (--machine %s)", report.TimeText(machine.Wall(res.Call(), floor)), m.Noun(), report.TimeText(floor), m.Name))
 				return
 			}
 		}
 		p.printItem("a call", "takes longer: the time of its host is not counted (--host)")
 		return
 	}
-	on := "host " + res.Options.Host.Name
-	if m := res.Options.Machine; m != nil {
-		on = m.Noun()
-	}
+	on := hostNoun(res)
 	call, b := res.Call(), res.CallBounds()
-	text := fmt.Sprintf("%s on %s (%s: %s to %s), %s calls/s", threeDigits(call), on, hw.IntervalPercent, threeDigits(b.Low), threeDigits(b.High), report.Rate(1e9/float64(call)))
+	text := fmt.Sprintf("%s on %s (%s: %s to %s), %s calls/s", report.TimeText(call), on, hw.IntervalPercent, report.TimeText(b.Low), report.TimeText(b.High), report.Rate(1e9/float64(call)))
 	if share := report.Percent(float64(res.Host()), float64(machine.Wall(res.Report.Time, res.Host()))); share >= 50 {
 		text += fmt.Sprintf("; %.0f%% of it is the host", share)
 	}
@@ -147,14 +173,11 @@ func (p pager) printCovered(d *report.Network, res *anesim.Result) {
 	c := &d.Coverage
 	text := fmt.Sprintf("%d of %s", c.Done, report.Plural(c.Nodes, "node"))
 	if c.Done == c.Nodes {
-		text = "all of " + report.Plural(c.Nodes, "node")
-		if c.Nodes > 1 {
-			text = fmt.Sprintf("all %d nodes", c.Nodes)
-		}
+		text = formatAllNodes(c)
 	}
 	text += formatHostNodes(c) + ", in " + report.Plural(len(d.Programs), "program")
-	if part := res.Report.Bounds().Unmeasured; part > 0 {
-		text += fmt.Sprintf("; %.0f%% of the time is work that nobody has measured", report.Percent(part, res.Report.Time))
+	if share := report.Percent(res.Report.Bounds().Unmeasured, res.Report.Time); share >= 0.5 {
+		text += fmt.Sprintf("; %.0f%% of the time is unmeasured work (%s)", share, report.UnmeasuredMark)
 	}
 	p.printItem("covers", text)
 }
@@ -178,12 +201,8 @@ func (p pager) printLimits(c *report.Cycles, res *anesim.Result) {
 	slices.SortStableFunc(list, func(a, b cause) int { return cmp.Compare(b.share, a.share) })
 	var words []string
 	for _, x := range list {
-		if x.name != hw.CauseCompute.String() {
-			words = append(words, fmt.Sprintf("%s %.0f%%", cmp.Or(glosses[x.name], report.CauseText(x.name)), x.share))
-			continue
-		}
-		text := fmt.Sprintf("computing %.0f%%", x.share)
-		if engines := formatEngines(c, res.Report.PlanarCompute(), "", 0); engines != "" {
+		text := fmt.Sprintf("%s %.0f%%", report.CauseText(x.name), x.share)
+		if engines := formatEngines(c, res.Report.PlanarCompute(), "", 0); engines != "" && x.name == hw.CauseCompute.String() {
 			text += " (" + engines + ")"
 		}
 		words = append(words, text)
@@ -207,7 +226,7 @@ func (p pager) printSlowest(d *report.Network) {
 		if first.Total.Unmeasured > first.Total.TimeNs/2 {
 			name += " " + report.UnmeasuredMark
 		}
-		t.Add(name, report.Printable(first.Op), fmt.Sprint(k.Count), fmt.Sprintf("%.0f%%", report.Percent(k.Cycles, d.Total.Cycles)), threeDigits(k.Time),
+		t.Add(name, report.Printable(first.Op), fmt.Sprint(k.Count), fmt.Sprintf("%.0f%%", report.Percent(k.Cycles, d.Total.Cycles)), report.TimeText(k.Time),
 			fmt.Sprintf("%s %.0f%%", report.CauseText(first.Bound), report.Percent(k.Bound, k.Cycles)))
 	}
 	p.TableWithin(t, summaryWidth, 4)
@@ -227,25 +246,4 @@ func (p pager) printBestChange(d *report.Network, x *explain.Explanation) {
 		}
 		p.printItem("faster", fmt.Sprintf("%s: %s:%s", where, c.Change, formatGain(c, d.Total.TimeNs)))
 	}
-}
-
-// threeDigits formats a time with three significant digits.
-func threeDigits(t clock.Nanoseconds) string { return roundText(t.String()) }
-
-// threeDigitsOfEnergy formats an energy with three significant digits.
-func (p pager) threeDigitsOfEnergy(e clock.Nanojoules) string { return roundText(p.energy(e)) }
-
-// roundText rounds the number of a text such as "251.697 us" to three significant digits: "252 us".
-func roundText(s string) string {
-	number, unit, _ := strings.Cut(s, " ")
-	whole, fraction, _ := strings.Cut(number, ".")
-	digits := max(0, 3-len(strings.TrimLeft(whole, "-0")))
-	if digits >= len(fraction) {
-		return s
-	}
-	var v float64
-	if _, err := fmt.Sscan(number, &v); err != nil {
-		return s
-	}
-	return fmt.Sprintf("%.*f %s", digits, v, unit)
 }

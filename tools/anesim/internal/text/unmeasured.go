@@ -32,12 +32,12 @@ func (p pager) printUnmeasured(r *hw.Report) {
 	for _, w := range works {
 		names = append(names, w.String())
 	}
-	p.Printf("%s %.1f%% of the time is in operations without measurements of mainly engine time, so the interval is wider: %s", report.UnmeasuredMark,
+	p.Printf("%s %.1f%% of the time is unmeasured work, so the interval is wider: %s", report.UnmeasuredMark,
 		report.Percent(part, r.Time), strings.Join(names, ", "))
 }
 
 // unmeasuredRemark is the remark on changes whose gain is in work that no measured row covers.
-const unmeasuredRemark = "the time changes in operations without measurements"
+const unmeasuredRemark = "no measurement backs this gain"
 
 // isMostlyUnmeasured reports whether more than notedShare of the time that a change saves or adds
 // is in work that no measured row covers.

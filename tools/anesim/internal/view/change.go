@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"anesim/bench/explain"
+	"anesim/bench/report"
 )
 
 // Outcomes describes how many of the changes had each outcome, such as "2 help, 3 do not". It
@@ -52,9 +53,9 @@ func Energy(c *explain.Change) string {
 		sign, amount, share = "+", -amount, -share
 	}
 	if share < least {
-		return fmt.Sprintf("%s%v (under 0.1%% of the call)", sign, amount)
+		return fmt.Sprintf("%s%s (under 0.1%% of the call)", sign, report.EnergyText(amount))
 	}
-	return fmt.Sprintf("%s%v (%[1]s%.1[3]f%% of the call)", sign, amount, share)
+	return fmt.Sprintf("%s%s (%[1]s%.1[3]f%% of the call)", sign, report.EnergyText(amount), share)
 }
 
 // Effects returns a sentence about the effects of a change: the time before and after it, and the
@@ -62,9 +63,9 @@ func Energy(c *explain.Change) string {
 func Effects(c *explain.Change) string {
 	alone := ""
 	if c.Alone {
-		alone = fmt.Sprintf(" for the layer alone, with its tensors in memory (%v in the network)", c.NetworkNs)
+		alone = fmt.Sprintf(" for the layer alone, with its tensors in memory (%s in the network)", report.TimeText(c.NetworkNs))
 	}
-	return fmt.Sprintf("Time %v to %v%s, energy %s, bytes moved %s", c.Before.TimeNs, c.After.TimeNs, alone,
+	return fmt.Sprintf("Time %s to %s%s, energy %s, bytes moved %s", report.TimeText(c.Before.TimeNs), report.TimeText(c.After.TimeNs), alone,
 		Energy(c), Change(float64(c.Before.DMABytes), float64(c.After.DMABytes)))
 }
 

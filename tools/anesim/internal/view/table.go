@@ -84,7 +84,7 @@ func newDescriptorTable(listed []report.Descriptor, rest *report.Rest, all uint6
 		g, row := &rest.Groups[i], t.Rows[len(listed)+i]
 		for k, c := range t.Columns {
 			switch c.Title {
-			case "td":
+			case "#":
 				row[k] = Cell{fmt.Sprintf("%d more", g.Descriptors), float64(len(listed) + i)}
 			case "engines", "low", "high":
 				row[k] = newTextCell("-")

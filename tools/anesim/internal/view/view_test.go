@@ -88,19 +88,19 @@ func TestDescriptorTable(t *testing.T) {
 	for _, c := range x.Columns {
 		titles = append(titles, c.Title)
 	}
-	want := []string{"td", "op", "in", "out", "kernel", "engines", "cycles", "share", "bound by", "moved", "GB/s", "time", "energy", "low", "high", "TFLOP/s"}
+	want := []string{"#", "op", "in", "out", "window", "engines", "cycles", "share", "bound by", "moved", "GB/s", "time", "energy", "low", "high", "TFLOP/s"}
 	if !slices.Equal(titles, want) {
 		t.Fatalf("columns %q, want %q", titles, want)
 	}
 	for column, want := range map[string][2]Cell{
-		"td":       {{"3", 3}, {"7 more", 1}},
+		"#":        {{"3", 3}, {"7 more", 1}},
 		"in":       {{"0x0x0", 0}, {"various", 0}},
 		"engines":  {{"16", 16}, {"-", 0}},
 		"cycles":   {{"30", 30}, {"70", 70}},
 		"share":    {{"30.0%", 30}, {"70.0%", 70}},
 		"bound by": {{"overhead", 0}, {"compute", 0}},
-		"time":     {{"2.500 us", 2500}, {"1.000 us", 1000}},
-		"low":      {{"2.000 us", 2000}, {"-", 0}},
+		"time":     {{"2.50 us", 2500}, {"1.00 us", 1000}},
+		"low":      {{"2.00 us", 2000}, {"-", 0}},
 	} {
 		k := slices.Index(titles, column)
 		if got := [2]Cell{x.Rows[0][k], x.Rows[1][k]}; got != want {
