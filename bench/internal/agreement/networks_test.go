@@ -25,13 +25,13 @@ import (
 
 var (
 	only   = flag.String("networks", "", "part of the name of the networks to compare, with TestNetworks")
-	update = flag.Bool("update", false, "write the table of TestNetworks into docs/accuracy.md")
+	update = flag.Bool("update", false, "write the table of TestNetworks into docs/values.md")
 )
 
 // TestNetworks fetches packages with npm where ONNX_NPM is set, and computes their networks on
 // the engine and by definition: the engine may be three times as far from the definition as
 // fp16 between the nodes, the engine's tables and its sums explain. Bits with tensors in the L2 and with
-// all of them in memory are equal. What it logs is the table of docs/accuracy.md, which
+// all of them in memory are equal. What it logs is the table of docs/values.md, which
 // -update writes.
 func TestNetworks(t *testing.T) {
 	if os.Getenv("ONNX_NPM") == "" {
@@ -73,7 +73,7 @@ func TestNetworks(t *testing.T) {
 	}
 	t.Logf("\n%s", strings.Join(table, "\n"))
 	if *update && *only == "" {
-		if err := writeTable(filepath.Join("..", "..", "..", "docs", "accuracy.md"), table); err != nil {
+		if err := writeTable(filepath.Join("..", "..", "..", "docs", "values.md"), table); err != nil {
 			t.Fatal(err)
 		}
 	}

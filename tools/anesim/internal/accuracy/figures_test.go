@@ -20,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "write what is computed into the pages")
 
-// A figure is a paragraph, list item or row of a table of a page that states what is
-// computed: the one that begins with a text.
+// A figure is a paragraph, list item, row of a table or the rows of a table of a page that state what is
+// computed: the one that begins with a text. The rows of a table follow its head, with which text begins.
 type figure struct{ page, begins, text string }
 
 // Pages state the accuracy that the command computes, and what tables of tests say. -update
@@ -46,6 +46,9 @@ func TestAccuracyFigures(t *testing.T) {
 			}
 			at := strings.Index(now, "\n"+x.begins) + 1
 			end := at + blockEnd(now[at:])
+			if strings.Contains(x.text, "\n|") {
+				end = at + strings.Index(now[at:], "\n\n")
+			}
 			if now[at:end] != x.text && !*update {
 				t.Errorf("%s is not what is computed (-update writes it). It has\n%s\nwhere it is\n%s", page, now[at:end], x.text)
 			}
@@ -123,9 +126,9 @@ func (f *figures) list() []figure {
 	sizes := func(a *bench.Accuracy) []bench.Group { return a.Sizes }
 	id, chains := f.identity, f.chains
 	list := []figure{
-		{"docs/accuracy.md", "| lowering |", fmt.Sprintf("| lowering | %s of the %s texts of real programs and %s of the %s further single layers are byte-identical (`loader/lower/testdata/identity.md`). %s of the %s layer chains have the compiler's number of tasks, constant sizes and scratch sizes (`chains.md` next to it) |",
+		f.first(),
+		{"docs/accuracy.md", "| lowering |", fmt.Sprintf("| lowering | %s of the %s texts of real programs and %s of the %s further single layers are byte-identical; %s of the %s layer chains have the compiler's number of tasks, constant sizes and scratch sizes | Apple's compiler (`loader/lower/testdata/identity.md`, and `chains.md` next to it) |",
 			id[0], id[1], id[2], id[3], chains[0], chains[1])},
-		{"docs/accuracy.md", "| lowered texts |", fmt.Sprintf("| lowered texts | Apple's compiler | %s texts of real programs and %s further texts of single layers | %s and %s identical |", id[1], id[3], id[0], id[2])},
 		f.readmePrograms(), f.readmeLatency(), f.readmeEnergy(), f.readmeNetworks(),
 		f.row("latency, engine-dominated", tiers, "T0"),
 		f.row("latency, engine-dominated and mixed", tiers, "T0+T1"),
@@ -136,8 +139,6 @@ func (f *figures) list() []figure {
 		f.row("calls of 10 ms or longer", sizes, "10 ms or longer"),
 		f.row("energy of matmul, conv, LLM decoding", energy, "matmul+conv+decode"),
 		f.row("energy, all", energy, "all"),
-		f.advice(),
-		{"docs/accuracy.md", "- The times of 1x1 convolutions in a stack", wrap(fmt.Sprintf("- The times of 1x1 convolutions in a stack of equal layers are too short (errors of the measured rows: %s). `bench` has tests for known gaps; they fail once a gap closes.", f.stack()), "  ")},
 	}
 	return append(list, f.page()...)
 }
@@ -196,24 +197,22 @@ func withBias(s bench.Summary) string {
 	return fmt.Sprintf("%.1f%% (%+.1f%%)", 100*s.Median, 100*s.Bias)
 }
 
-// advice returns the paragraph on how to use the figures.
-func (f *figures) advice() figure {
-	var medians []string
-	for _, name := range []string{"linux", "linux-m1", "macos-guide"} {
-		medians = append(medians, withBias(findGroup(f.left[bench.BySession].Sessions, name)))
-	}
-	return figure{"docs/accuracy.md", "For a machine that the fit has not seen", wrap(fmt.Sprintf(
-		"For a machine that the fit has not seen, use the column *unseen session*. The model is weak in three cases. First, the hosts `linux`, `linux-m1` and `macos-guide` have only one measured session each. Without that session nothing is left to fit the host from, and the median errors are %s. Second, times of 1x1 convolutions in a stack of equal layers are too short. Third, the energy of calls that wait long depends on how long the engine's supply rail stays on, which differs between machines.",
-		strings.Join(medians, ", ")), "")}
+// first returns the sentence with which the page on accuracy begins.
+func (f *figures) first() figure {
+	all := findGroup(f.left[bench.BySession].Tiers, "all")
+	energy := findGroup(f.left[bench.BySession].Energy, "all")
+	return figure{"docs/accuracy.md", "For a session", wrap(fmt.Sprintf(
+		"For a session that the model was not fitted to, the time of a call on an M1 machine is off by %.1f%% in the median of %d published calls, nine of ten by at most %.0f%%, and its energy by %.1f%%. Values equal those of silicon in all digits that were published, where a public result settles the arithmetic.",
+		100*all.Median, all.N, 100*all.P90, 100*energy.Median), "")}
 }
 
 // page returns the paragraphs of the page on accuracy that quote figures.
 func (f *figures) page() []figure {
-	t0, widths := f.left[bench.BySession], f.spreads.UnseenWidths()
+	widths := f.spreads.UnseenWidths()
 	list := []figure{{"docs/accuracy.md", "The 80% intervals", wrap(fmt.Sprintf(
-		"The %s intervals contain %s of the rows for unseen shapes and %s for unseen sessions; of engine-dominated and mixed rows %s and %s, and of engine-dominated ones alone (median error %s for unseen sessions) %s and %s. They contain 75 to 88%% in every cut of 20 rows or more, by session, machine, kind of work and length of the call, and smaller cuts hold numbers that chance explains (a binomial test, two-sided at 5%%). A test asserts both. It is a result of the fit of their widths, which depend on the session, the kind of work and the length; the errors are those of fits that had not seen the row. With widths fitted without the row's session, they contain %d of %d. Norms have an interval of their own, from the norms of all machines: their programs are not known, and of ten, three took more than twice as long as estimated and one took half. The intervals that `run` and `model` print are for the engine's part of the time. Computed from other sessions, they contain %s of the rows whose time is mostly the engine's.",
+		"The %s intervals contain %s of the rows for unseen shapes and %s for unseen sessions; of engine-dominated and mixed rows %s and %s, of engine-dominated ones alone %s and %s. A test asserts that they contain 75 to 88%% in every cut of 20 rows or more, by session, machine, kind of work and length of the call, and in smaller cuts numbers that chance explains (a binomial test, two-sided at 5%%). Their widths are fitted to errors of fits that had not seen the row; with widths fitted without the row's session too, they contain %d of %d. Norms have an interval of their own: their programs are not known, and of ten, three took more than twice as long as estimated and one took half. The intervals that `run` and `model` print are for the engine's part of the time; computed from other sessions, they contain %s of the rows whose time is mostly the engine's.",
 		hw.IntervalPercent, f.held(bench.ByShape, "all"), f.held(bench.BySession, "all"), f.held(bench.ByShape, "T0+T1"), f.held(bench.BySession, "T0+T1"),
-		withBias(findGroup(t0.Tiers, "T0")), f.held(bench.ByShape, "T0"), f.held(bench.BySession, "T0"), widths.Holds, widths.N, f.heldEngine()), "")}}
+		f.held(bench.ByShape, "T0"), f.held(bench.BySession, "T0"), widths.Holds, widths.N, f.heldEngine()), "")}}
 	list = append(list, f.covered())
 	var holds []float64
 	for _, h := range host.Presets() {
@@ -226,9 +225,16 @@ func (f *figures) page() []figure {
 	for _, h := range holds {
 		rail = append(rail, fmt.Sprintf("%.2g", h))
 	}
-	list = append(list, figure{"docs/accuracy.md", "Weak:", wrap(fmt.Sprintf(
-		"Weak: products of two inputs at low clocks (four rows, %s for unseen shapes: their programs have 208 descriptors and ours 96; without them, engine-dominated and mixed rows have %s); machines without a second session (the guide's, Linux on an M1 Max, whose engine ran at 300 MHz, and Linux on an M1 at about 1.2 GHz); 1x1 convolutions in a stack of equal layers (%s); and the energy of calls that wait long on a machine that the fit has not seen, because the time that its rail stays on (%s ms on the known ones) is then taken from another machine.",
-		withBias(findGroup(f.left[bench.ByShape].Ops, "bmm")), withBias(f.withoutProducts()), f.stack(), strings.Join(rail, ", ")), "")})
+	var alone []string
+	for _, name := range []string{"linux", "linux-m1", "macos-guide"} {
+		alone = append(alone, fmt.Sprintf("`%s` %s", name, withBias(findGroup(f.left[bench.BySession].Sessions, name))))
+	}
+	const page = "docs/accuracy.md"
+	list = append(list,
+		figure{page, "- Machines with one measured session", wrap(fmt.Sprintf("- Machines with one measured session have no host constants without it: %s.", strings.Join(alone, ", ")), "  ")},
+		figure{page, "- Products of two inputs", wrap(fmt.Sprintf("- Products of two inputs at low clocks, four rows: %s for unseen shapes. Their programs have 208 descriptors and ours 96. Without them, engine-dominated and mixed rows have %s.", withBias(findGroup(f.left[bench.ByShape].Ops, "bmm")), withBias(f.withoutProducts())), "  ")},
+		figure{page, "- 1x1 convolutions in a stack", wrap(fmt.Sprintf("- 1x1 convolutions in a stack of equal layers: %s. `bench` has tests for known gaps, which fail once a gap closes.", f.stack()), "  ")},
+		figure{page, "- Energy of calls that wait", wrap(fmt.Sprintf("- Energy of calls that wait long on an unseen machine: the time that its supply rail stays on (%s ms on the known ones) is taken from another machine.", strings.Join(rail, ", ")), "  ")})
 	var others []string
 	families := make(map[string]bool)
 	for i := range f.networks {
@@ -237,7 +243,7 @@ func (f *figures) page() []figure {
 			families[n.Row.Family] = true
 			continue
 		}
-		others = append(others, fmt.Sprintf("%s (`%s`) %+.1f%%", n.Row.Network, n.Row.On, 100*n.Time.Error()))
+		others = append(others, fmt.Sprintf("| %s | `%s` | %+.1f%% |", n.Row.Network, n.Row.On, 100*n.Time.Error()))
 	}
 	later, _, err := bench.CompareLater()
 	if err != nil {
@@ -249,18 +255,19 @@ func (f *figures) page() []figure {
 	}
 	var each []string
 	for _, m := range machines[:len(machines)-1] {
-		each = append(each, fmt.Sprintf("%s %.0f%% (%+.0f%%) of %d", m.Machine, 100*m.Median, 100*m.Bias, m.N))
+		each = append(each, fmt.Sprintf("| `%s` | %d | %.0f%% (%+.0f%%) |", m.Machine, m.N, 100*m.Median, 100*m.Bias))
 	}
 	all := &machines[len(machines)-1]
-	list = append(list, figure{"docs/accuracy.md", "Later machines", wrap(fmt.Sprintf(
-		"Later machines (`anesim accuracy --machines`, `--rows` for the list): %d published calls on machines from M2 to M6 have a median error of %s, p90 %.0f%%, each with the constants of a call fitted without its machine; %.0f%% lie inside their intervals. Medians by machine: %s. The times are those of an M1's program at the clock and the memory rate of the machine. Its rate for tensors was chosen with all rows in sight. Programs of those generations, Winograd and skipped zero weights are not modelled, and energies are not known. Causes of the largest errors: the rows of the M2 Pro are of a modified build whose host takes 1.6 to 3 times as long as that of an M2 Max; matmuls of 4096 rows and more on M4 Pro, M4 Max and M5 Pro are 24 to 50%% too fast, because they take nearly as long as on an M4, although the last layer of a language model reads its weights there at twice the rate; one session of the M2 has calls of 25 to 150 us where the host of an M1 Max, which the model takes, has 190; int8 windows of 5x5 and of 2048 channels on an M4 are up to 4 times too slow, because an M1's program reads its source again for every part of the weights.",
-		all.N, withBias(all.Summary), 100*all.P90, 100*all.Holds.Share(), strings.Join(each, ", ")), "")})
+	const laterHead, macsHead = "| machine | calls | median (bias) |\n|---|---|---|", "| network on a Mac | machine | error |\n|---|---|---|"
+	list = append(list, figure{page, "On machines from M2 to M6", wrap(fmt.Sprintf(
+		"On machines from M2 to M6, %d published calls have a median error of %s, p90 %.0f%%, each with the constants of a call fitted without its machine; %.0f%% lie inside their intervals (`anesim accuracy --machines`). The times are those of an M1's program at the clock and the memory rate of the machine. Its rate for tensors was chosen with all rows in sight. Programs of those generations, Winograd and skipped zero weights are not modelled, and energies are not known.",
+		all.N, withBias(all.Summary), 100*all.P90, 100*all.Holds.Share()), "")}, figure{page, laterHead, laterHead + "\n" + strings.Join(each, "\n")})
 	list = append(list, figure{"README.md", "| time on later machines |", fmt.Sprintf("| time on later machines | %d published calls on M2 to M6, scaled from an M1's program | unseen machine %s; the %s intervals held %.0f%% |",
 		all.N, withBias(all.Summary), hw.IntervalPercent, 100*all.Holds.Share())})
-	family, printed := &f.phones[len(f.phones)-1], &f.phones[0]
-	return append(list, figure{"docs/accuracy.md", "Whole networks", wrap(fmt.Sprintf(
-		"Whole networks (`anesim accuracy --networks`): %d networks of %d families on phones with an A14 (`--chip a14 --host iphone12-coreml`) have a median error of %s with the time of a call fitted without their family (%d within 10%%, %d within 15%%; worst %s %+.0f%%), and %s as printed (%d within 15%%). The rates of the A14 were chosen with these networks in sight. %d networks on Macs, of which none is in a fit: median error %s: %s. Those of macOS 14 and earlier are compiled as by the compiler of 2023; compiled as today, the two Whisper encoders would take half of their published time. DistilBERT was measured in a form with channels first that is not published, and Parakeet's palettes are timed as fp16 (1.2 GB of weights instead of 0.3).",
-		family.N, len(families), withBias(family.Summary), family.Within10, family.Within15, family.Worst, 100*family.WorstError, withBias(printed.Summary), printed.Within15, f.macs.N, withBias(f.macs.Summary), strings.Join(others, ", ")), "")})
+	family := &f.phones[len(f.phones)-1]
+	return append(list, figure{page, "On phones with an A14", wrap(fmt.Sprintf(
+		"On phones with an A14 (`--chip a14 --host iphone12-coreml`), %d networks of %d families have a median error of %s with the time of a call fitted without their family (%d within 10%%, %d within 15%%; worst %s %+.0f%%). The rates of the A14 were chosen with these networks in sight. On Macs, %d networks, of which none is in a fit, have %s (`anesim accuracy --networks`):",
+		family.N, len(families), withBias(family.Summary), family.Within10, family.Within15, family.Worst, 100*family.WorstError, f.macs.N, withBias(f.macs.Summary)), "")}, figure{page, macsHead, macsHead + "\n" + strings.Join(others, "\n")})
 }
 
 // coverage returns how many measurements lie within the intervals around the predictions of a
@@ -296,8 +303,8 @@ func (f *figures) covered() figure {
 	}
 	b := &f.bands[slices.IndexFunc(f.bands, func(b bench.EngineBand) bool { return b.Kind == bench.Unmeasured })]
 	return figure{"docs/accuracy.md", "Measured rows cover", wrap(fmt.Sprintf(
-		"Measured rows cover %d of %d kinds of the engine's work: %s. The time of such a row is mostly the engine's, and the engine spends most of it on that work. A task that copies an operand of a matmul into place counts as part of it. No row covers the rest: %s. Such work has an interval of %+.0f to %+.0f%%, and reports, JSON and advice say so. The interval is computed from fits without the row's kind (windows, 1x1, matmuls, passes). It would still hold %s operations of measured rows if there were one more, outside it, and holds %d of %d rows.",
-		len(covered), len(f.works), strings.Join(covered, ", "), strings.Join(not, ", "), 100*(b.Low-1), 100*(b.High-1), hw.IntervalWords, b.Holds.Holds, b.Holds.N), "")}
+		"Measured rows cover %d of %d kinds of the engine's work: %s. The time of such a row is mostly the engine's, and the engine spends most of it on that work, copies of a matmul's operands included. No row covers the rest, which is *unmeasured*: %s. Such work has an interval of %+.0f to %+.0f%%, computed from fits without the row's kind (windows, 1x1, matmuls, passes). It holds %d of %d rows.",
+		len(covered), len(f.works), strings.Join(covered, ", "), strings.Join(not, ", "), 100*(b.Low-1), 100*(b.High-1), b.Holds.Holds, b.Holds.N), "")}
 }
 
 // withoutProducts returns the errors of engine-dominated and mixed rows for unseen shapes, without products of two inputs.

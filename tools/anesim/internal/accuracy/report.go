@@ -90,7 +90,6 @@ func listTables() []table {
 // Write writes the report as text. It consists of summaries and, if rows is true, a line for every
 // measured row.
 func (r *Report) Write(w io.Writer, rows bool) error {
-	fmt.Fprintf(w, "%s modelled, %d not\n", report.Plural(len(r.Rows), "row"), len(r.Unmodelled))
 	r.writeLegend(w)
 	if rows {
 		if err := r.writeRowTable(w); err != nil {
@@ -145,9 +144,10 @@ func (r *Report) Write(w io.Writer, rows bool) error {
 func (r *Report) writeLegend(w io.Writer) {
 	if r.left != nil {
 		all := findGroup(r.left[bench.BySession].Tiers, "all")
-		fmt.Fprintf(w, "Calls on machines that the fit has not seen: median error %s, bias %+.1f%%,\nnine of ten within %s.\n",
+		fmt.Fprintf(w, "On machines that the fit has not seen, the time of a call is off by %s\n(median; bias %+.1f%%), nine of ten by at most %s.\n",
 			formatPercent(all.Median), 100*all.Bias, formatShort("%.*f%%", all.P90))
 	}
+	fmt.Fprintf(w, "%s modelled, %d not\n", report.Plural(len(r.Rows), "row"), len(r.Unmodelled))
 	fmt.Fprint(w, `
 median, p90  median and 90th percentile of the errors' magnitudes
 bias         median of the errors with their signs; below 0 the model is too fast
@@ -155,8 +155,8 @@ bias         median of the errors with their signs; below 0 the model is too fas
 T0, T1, T2   the engine takes most of the time, much of it, little of it
 `)
 	if r.left != nil {
-		fmt.Fprint(w, `unseen       fitted without the row's session (a machine with its software) or without
-             all rows of its shape
+		fmt.Fprint(w, `unseen       fitted without the row's session (a machine with its software), or
+             without all rows of its shape
 `)
 	}
 }
