@@ -90,6 +90,41 @@ func TestDocs(t *testing.T) {
 	}
 }
 
+var (
+	fenced = regexp.MustCompile("(?ms)^```.*?^```")
+	figure = regexp.MustCompile(`([0-9][0-9,]*(?:\.[0-9]+)?)[ \n]?(?:us|ms|ns|uJ|mJ|nJ|cycles|%|kB|MB|GB/s|TFLOP/s|frames)`)
+)
+
+// A figure with three digits or more, with a unit, in the prose of a page is one that the page's transcripts
+// print: those are compared with the commands, and prose once kept the figures of an older model.
+func TestFiguresInProse(t *testing.T) {
+	found := 0
+	for _, name := range guides {
+		b, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		printed := map[string]bool{}
+		for _, block := range fenced.FindAllString(string(b), -1) {
+			for _, number := range regexp.MustCompile(`[0-9][0-9,.]*`).FindAllString(block, -1) {
+				printed[strings.TrimRight(number, ",.")] = true
+			}
+		}
+		for _, m := range figure.FindAllStringSubmatch(fenced.ReplaceAllString(string(b), ""), -1) {
+			digits := strings.Trim(strings.NewReplacer(",", "", ".", "").Replace(m[1]), "0")
+			if len(digits) < 3 {
+				continue
+			}
+			if found++; !printed[m[1]] {
+				t.Errorf("docs/%s says %q, which none of its transcripts prints", name, m[0])
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no page has a figure of three digits")
+	}
+}
+
 func firstDifference(want, got string) string {
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for i := range min(len(w), len(g)) {
@@ -239,6 +274,22 @@ func (s *shell) command(t *testing.T, words []string, in string, errs *bytes.Buf
 			}) {
 				b.WriteString(l)
 			}
+		}
+		return b.String(), 0
+	case "cut":
+		list, ok := strings.CutPrefix(words[2], "-f")
+		if words[1] != "-d," || !ok {
+			t.Fatalf("%q: want cut -d, -fLIST", words)
+		}
+		var b strings.Builder
+		for l := range strings.Lines(in) {
+			var kept []string
+			for i, cell := range strings.Split(strings.TrimSuffix(l, "\n"), ",") {
+				if slices.Contains(strings.Split(list, ","), fmt.Sprint(i+1)) {
+					kept = append(kept, cell)
+				}
+			}
+			b.WriteString(strings.Join(kept, ",") + "\n")
 		}
 		return b.String(), 0
 	case "head":
