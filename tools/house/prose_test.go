@@ -1,13 +1,16 @@
 package house
 
 import (
+	"bytes"
 	_ "embed"
 	"fmt"
 	"go/ast"
+	"go/parser"
 	"go/token"
 	"math"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,26 +27,41 @@ type habit struct {
 	ceiling float64 // occurrences per 10,000 words, or per 10,000 comments for "is"
 }
 
+// A wing is a directory of the module's root. A share of its long bodies has a comment, which should only
+// rise.
+type wing struct {
+	name  string
+	floor float64 // percentage of the functions of longBody lines or more
+}
+
+// longBody is the number of lines from which the body of a function should say a reason: a body of this length
+// decides something.
+const longBody = 30
+
 // A bannedPhrase is a phrase that a comment or message must not contain.
 type bannedPhrase struct {
 	pattern *regexp.Regexp
 	instead string
 }
 
-// readProse parses prose.txt: lines "habit NAME CEILING" and "banned PATTERN => INSTEAD".
-func readProse(t *testing.T, text string) (habits []habit, banned []bannedPhrase) {
+// readProse parses prose.txt: lines "habit NAME CEILING", "bodies WING FLOOR" and "banned PATTERN => INSTEAD".
+func readProse(t *testing.T, text string) (habits []habit, wings []wing, banned []bannedPhrase) {
 	t.Helper()
 	for i, line := range strings.Split(text, "\n") {
 		kind, rest, _ := strings.Cut(line, " ")
 		switch kind {
 		case "", "#":
-		case "habit":
-			name, ceiling, _ := strings.Cut(rest, " ")
-			c, err := strconv.ParseFloat(ceiling, 64)
+		case "habit", "bodies":
+			name, number, _ := strings.Cut(rest, " ")
+			x, err := strconv.ParseFloat(number, 64)
 			if err != nil {
 				t.Fatalf("prose.txt:%d: %v", i+1, err)
 			}
-			habits = append(habits, habit{name, c})
+			if kind == "habit" {
+				habits = append(habits, habit{name, x})
+			} else {
+				wings = append(wings, wing{name, x})
+			}
 		case "banned":
 			pattern, instead, ok := strings.Cut(rest, " => ")
 			if !ok {
@@ -54,7 +72,19 @@ func readProse(t *testing.T, text string) (habits []habit, banned []bannedPhrase
 			t.Fatalf("prose.txt:%d: unknown rule %q", i+1, kind)
 		}
 	}
-	return habits, banned
+	return habits, wings, banned
+}
+
+// updateProse replaces a line of prose.txt. It reads the file again, because several tests may change it.
+func updateProse(t *testing.T, from, to string) {
+	t.Helper()
+	b, err := os.ReadFile("prose.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("prose.txt", bytes.Replace(b, []byte(from), []byte(to), 1), 0o666); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // written returns the source files that are not generated.
@@ -137,7 +167,7 @@ func TestBeginsWith(t *testing.T) {
 
 // Comments and string literals avoid the phrases that prose.txt bans.
 func TestBannedPhrases(t *testing.T) {
-	_, banned := readProse(t, proseRules)
+	_, _, banned := readProse(t, proseRules)
 	check := func(path string, line int, text string) {
 		for _, b := range banned {
 			if m := b.pattern.FindString(text); m != "" {
@@ -162,7 +192,7 @@ func TestBannedPhrases(t *testing.T) {
 // one is only reported, for a change of a few lines cannot know the rate of the whole, until it is half as
 // high again.
 func TestHabitsOnlyFall(t *testing.T) {
-	habits, _ := readProse(t, proseRules)
+	habits, _, _ := readProse(t, proseRules)
 	var words, comments, isAre int
 	found := map[string]int{}
 	for _, s := range written(t) {
@@ -178,7 +208,6 @@ func TestHabitsOnlyFall(t *testing.T) {
 			}
 		})
 	}
-	text := proseRules
 	for _, h := range habits {
 		rate := 1e4 * float64(found[h.name]) / float64(words)
 		of := "words"
@@ -192,15 +221,102 @@ func TestHabitsOnlyFall(t *testing.T) {
 		case rate > h.ceiling:
 			t.Logf("%q occurs %.1f times in 10,000 %s of doc comments; want at most %.1f", h.name, rate, of, h.ceiling)
 		case rate < h.ceiling && *update:
-			text = strings.Replace(text, fmt.Sprintf("habit %s %.1f", h.name, h.ceiling), fmt.Sprintf("habit %s %.1f", h.name, rate), 1)
+			updateProse(t, fmt.Sprintf("habit %s %.1f\n", h.name, h.ceiling), fmt.Sprintf("habit %s %.1f\n", h.name, rate))
 		case rate < h.ceiling/2 && h.ceiling > 5: // a rare word may come and go
 			t.Errorf("%q occurs %.1f times in 10,000 %s of doc comments, less than the %.1f on record; "+
 				"go test ./tools/house -run Habits -update lowers the record", h.name, rate, of, h.ceiling)
 		}
 	}
-	if text != proseRules {
-		if err := os.WriteFile("prose.txt", []byte(text), 0o666); err != nil {
+}
+
+// longBodies calls visit for each function of f whose body has longBody lines or more. says reports whether
+// there is a comment inside.
+func longBodies(fset *token.FileSet, f *ast.File, visit func(fn *ast.FuncDecl, says bool)) {
+	for _, decl := range f.Decls {
+		fn, ok := decl.(*ast.FuncDecl)
+		if !ok || fn.Body == nil || fset.Position(fn.Body.Rbrace).Line-fset.Position(fn.Body.Lbrace).Line < longBody {
+			continue
+		}
+		visit(fn, slices.ContainsFunc(f.Comments, func(g *ast.CommentGroup) bool {
+			return g.Pos() > fn.Body.Lbrace && g.End() < fn.Body.Rbrace
+		}))
+	}
+}
+
+func TestLongBodies(t *testing.T) {
+	body := strings.Repeat("x++\n", longBody-1)
+	for _, tc := range []struct {
+		text       string
+		long, says bool
+	}{
+		{"func f() {\n" + body + "}", true, false},
+		{"func f() {\n// Once more.\n" + body + "}", true, true},
+		{"// f adds.\nfunc f() {\n" + body + "} // the end", true, false},
+		{"func f() {\n// Once more.\n}", false, false},
+		{"func f()", false, false},
+	} {
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, "", "package p\n"+tc.text, parser.ParseComments)
+		if err != nil {
 			t.Fatal(err)
+		}
+		long, says := false, false
+		longBodies(fset, f, func(_ *ast.FuncDecl, s bool) { long, says = true, s })
+		if long != tc.long || says != tc.says {
+			t.Errorf("%.30q...: long %v, says %v; want %v, %v", tc.text, long, says, tc.long, tc.says)
+		}
+	}
+}
+
+// The share of long bodies that say a reason should only rise: -update records a higher one. A lower one is
+// reported with the bodies that say nothing, and fails once it is 10 points below the record. A comment that
+// repeats the code is counted too: only a reader can tell.
+func TestLongBodiesSayWhy(t *testing.T) {
+	_, wings, _ := readProse(t, proseRules)
+	type count struct {
+		all    int
+		silent []string
+	}
+	counts := map[string]*count{}
+	for _, s := range written(t) {
+		name, _, nested := strings.Cut(s.path, "/")
+		if !nested {
+			name = "."
+		}
+		longBodies(s.fset, s.file, func(fn *ast.FuncDecl, says bool) {
+			if counts[name] == nil {
+				counts[name] = new(count)
+			}
+			c := counts[name]
+			if c.all++; !says {
+				c.silent = append(c.silent, fmt.Sprintf("%s:%d: %s", s.path, s.line(fn.Pos()), fn.Name.Name))
+			}
+		})
+	}
+	for _, w := range wings {
+		c := counts[w.name]
+		if c == nil {
+			t.Errorf("prose.txt: %q has no function of %d lines; remove its line \"bodies\"", w.name, longBody)
+			continue
+		}
+		share := math.Floor(1e3*float64(c.all-len(c.silent))/float64(c.all)) / 10
+		report := t.Logf
+		switch {
+		case share >= w.floor:
+			if *update {
+				updateProse(t, fmt.Sprintf("bodies %s %.1f\n", w.name, w.floor), fmt.Sprintf("bodies %s %.1f\n", w.name, share))
+			}
+			continue
+		case share < w.floor-10:
+			report = t.Errorf
+		}
+		report("%s: %.1f%% of the functions of %d lines or more have a comment inside; %.1f%% are on record. Without one:\n%s",
+			w.name, share, longBody, w.floor, strings.Join(c.silent, "\n"))
+	}
+	for name, c := range counts {
+		// In a directory of few functions, a single one moves the share by several points.
+		if c.all >= 30 && !slices.ContainsFunc(wings, func(w wing) bool { return w.name == name }) {
+			t.Errorf("prose.txt has no line \"bodies %s FLOOR\"", name)
 		}
 	}
 }
