@@ -282,6 +282,8 @@ func (l *layout) placeText(at uint64) {
 		} else if q.constants == nil {
 			q.constants = make([]byte, unreadConstants)
 		} else {
+			// The flag says that zeros take the place of constants. One procedure with real ones is enough
+			// to clear it.
 			flags = 0
 		}
 		constants = padToMultiple(constants, TileSize)
@@ -308,6 +310,8 @@ func (l *layout) placeText(at uint64) {
 	for _, q := range l.parts {
 		q.bars[regs.BARText], q.bars[regs.BARWeights] = l.text.Addr+q.text, l.consts.Addr+q.data
 	}
+	// The usual form: text and constants are two sections of one segment. Constants elsewhere need
+	// segments of their own.
 	if l.ConstantsAddr == 0 && len(l.Sections) == 0 {
 		end := l.consts.Addr + l.consts.Size
 		l.segments = append(l.segments, newSegmentCommand("__TEXT", at, end-at, ProtRead|ProtExec, flags, l.text, l.consts))

@@ -50,6 +50,8 @@ func (p *Program) Transfers() ([]Transfer, error) {
 		s := &t.Surface
 		s.Row, s.Plane = capturedStride(p.Registers, prefix+"RowStride"), capturedStride(p.Registers, prefix+"PlaneStride")
 		s.DepthStride, s.Group = capturedStride(p.Registers, prefix+"DepthStride"), capturedStride(p.Registers, prefix+"GroupStride")
+		// A capture has the input's extents; those of the result would have to be computed from the
+		// operation.
 		if role != regs.Destination {
 			s.Shape = capturedInputShape(p.Registers)
 		}

@@ -25,6 +25,7 @@ func (p *Program) Package() (*Package, error) {
 		if len(s.Name) > 16 || len(s.Section) > 16 {
 			return nil, &UnsupportedError{"segment " + s.String(), "name or section name exceeds 16 bytes"}
 		}
+		// Memory without contents is described together, in the first section.
 		if s.Data != nil || s.Size == 0 {
 			continue
 		}
@@ -172,6 +173,7 @@ func (p *Program) readPackageSection(s *PackageSection) error {
 			return newFormatError(s.off, words, "word count of the first descriptor is not between %#x and %#x", regs.HeaderWords, maxWords)
 		}
 		tasks := le.Uint32(s.Data[4:])
+		// Later code allocates by this count, so it must be in proportion to the file.
 		if uint64(tasks) > uint64(len(p.file))/descriptorUnit+1 {
 			return newFormatError(s.off+4, tasks, "descriptor count exceeds %#x, the most that fit in the file", len(p.file)/descriptorUnit+1)
 		}

@@ -159,6 +159,8 @@ func (m *imager) readChain() error {
 	if len(text.Relocs) == 0 {
 		return p.checkChain()
 	}
+	// One pass over the descriptors finds the owner of each word: a search per relocation would be
+	// quadratic.
 	owner, err := p.findOwners()
 	if err != nil {
 		return err

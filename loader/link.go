@@ -235,6 +235,8 @@ func newMemoryMap(segments []Segment) ([]Segment, error) {
 		if !s.Unmade {
 			zero += s.Size - uint64(len(s.Data))
 		}
+		// A file of bytes may declare segments of gigabytes. The sum over all is what memory is needed
+		// for.
 		if zero > MaxZeroFill {
 			return nil, &MemoryError{fmt.Sprintf("segments up to %v need more than %#x zero-filled bytes", s, MaxZeroFill)}
 		}

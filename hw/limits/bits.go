@@ -23,6 +23,7 @@ func findUnknownBits(g *regs.Groups) *evidence.Limit {
 		}
 		return nil
 	}
+	// This field has a known effect in one operation only. In any other it counts as unknown.
 	groups := c.GroupConvCfg.Unnamed()
 	if g.Planar() || n.MACCfg.OpMode() != regs.ChannelProduct {
 		groups = groups.WithElemMultMode(c.GroupConvCfg.ElemMultMode())
@@ -46,6 +47,8 @@ func findUnknownBits(g *regs.Groups) *evidence.Limit {
 	}); u != nil || g.Planar() {
 		return u
 	}
+	// A planar task has returned above: it does not use the registers of the MAC engines, which may hold
+	// those of earlier tasks.
 	k, m := n.KernelCfg, n.MACCfg
 	return check([]register{
 		{"Common.PlanarOperands", c.PlanarOperands},

@@ -86,6 +86,8 @@ func FitTable(f func(float64) float64, spec TableSpec) (*Table, error) {
 	}
 	place, first := spec.knotPositions()
 	var squares []float64
+	// The fits by squares and by chords are two rules of the vendor's compiler: each gives the bytes of
+	// some tables.
 	if spec.ZeroWeight != 0 {
 		squares = spec.fitLeastSquares(f, place)
 	}
@@ -100,6 +102,7 @@ func FitTable(f func(float64) float64, spec TableSpec) (*Table, error) {
 		put(atKnots+i, v)
 	}
 
+	// In the other modes the table covers all values of a mantissa or fraction, so no input is outside.
 	if spec.Mode.usesWholeInput() {
 		knot := func(i int) float64 {
 			return float64(float16.Float16(binary.LittleEndian.Uint16(b[2*(atKnots+i):])).Float32())

@@ -70,6 +70,7 @@ func (c *Config) Reduce(dst []float16.Float16, axes Axes, a Source) error {
 		}
 		return nil
 	}
+	// The general case, element by element: the fast loops above must give the same bits.
 	span := reducedExtents(a.Shape, out)
 	s := a.Shape.strides()
 	i := 0

@@ -69,6 +69,7 @@ func (g *grid) mergeAxes() {
 // (Common.Cfg 0x41), such as the normalization in layer norm. It returns a *[ShapeError] and writes
 // nothing if the shapes do not match.
 func (c *Config) ApplyChannel(dst []float16.Float16, a, addend, factor Source) error {
+	// All shapes are checked before anything is written.
 	if err := checkOperands(dst, a.Shape, a, addend); err != nil {
 		return err
 	}

@@ -56,6 +56,7 @@ func (f *frame) readDescriptor(text *window, index int, off uint32, words int) e
 	first := at
 	for at+4 <= end && at-base <= 4*MaxWords {
 		w := le.Uint32(b[at-base:])
+		// Without a declared size, the padding of zeros ends the descriptor: no record has a zero header.
 		if w == 0 && words == 0 {
 			break
 		}
@@ -63,6 +64,7 @@ func (f *frame) readDescriptor(text *window, index int, off uint32, words int) e
 		if at+4+4*n > end {
 			return fail(at, "record of %d words at register %#x runs past the descriptor's end at %#x", n, addr, end)
 		}
+		// A record may run over neighboring registers, but not from one window into the next.
 		if _, room := findRegisterIndex(addr); uint64(room) < n {
 			return fail(at, "record of %d words at register %#x is not inside a register window", n, addr)
 		}

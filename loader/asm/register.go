@@ -133,6 +133,8 @@ func (a *assembler) parseWord(l line, r *regs.Register, values []token) (uint32,
 			if err != nil || n < 0 || n>>32 != 0 {
 				return 0, l.errorAt(t, "invalid bits %q; want + and a number below 2^32", t.text)
 			}
+			// Bits that are given twice are a mistake of whoever wrote the text; the last one must not win
+			// silently.
 			if set&uint32(n) != 0 {
 				return 0, l.errorAt(t, "bits %#x are set twice", set&uint32(n))
 			}
@@ -154,6 +156,7 @@ func (a *assembler) parseWord(l line, r *regs.Register, values []token) (uint32,
 			}
 			w, set = r.Fields[0].With(w, v), r.Fields[0].With(set, 1<<r.Fields[0].Width-1)
 			continue
+		// A bare number is the whole word for a register with several fields.
 		case !assigned && t.text != "" && (t.text[0] == '-' || t.text[0] == '$' || '0' <= t.text[0] && t.text[0] <= '9'):
 			if len(values) != 1 {
 				return 0, l.errorAt(t, "number sets all bits of %s and cannot be combined with other values", r.Name)

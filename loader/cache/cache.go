@@ -166,6 +166,8 @@ func (c *Cache) Do(k *Key, use func([]byte) error, make func() ([]byte, error)) 
 		default:
 			content, hash, err := decodeEntry(data, id)
 			if err == nil {
+				// The content may be sound and still be refused, such as by a later version of the
+				// program. It is then made again.
 				err = use(content)
 			}
 			if err == nil {

@@ -195,6 +195,7 @@ func (b *binder) bindDims(v graph.Port) []int {
 			if !slices.Contains(b.defaults, v.Name) {
 				b.defaults = append(b.defaults, v.Name)
 			}
+		// A free first axis is a batch in nearly all files, so it is 1 unless the caller says otherwise.
 		case i == 0 || b.first[name]:
 			size = 1
 			if !slices.Contains(b.ones, name) {

@@ -74,6 +74,7 @@ func (n *nodeReader) newHostStage(l *list.Layer) (*list.Stage, error) {
 			s.Inputs = append(s.Inputs, v.Dims)
 		}
 		h.from = append(h.from, in)
+		// An embedding reads a few rows of its table, not all of it.
 		if v.Given() && !(i == 0 && ops.Of(n.Op).Has(ops.Picks)) {
 			addTensorTraffic(s, graph.Elements(v.Dims), v.Type)
 		}

@@ -116,6 +116,7 @@ func Decode(n *list.Network, data []byte) ([]partition.Program, []string, error)
 	if at != len(data) {
 		return nil, nil, newError(at, nil, "unexpected %d bytes after the last program", len(data)-at)
 	}
+	// Only now that everything is valid: the network must not change if an error is returned.
 	for i := range programs {
 		partition.RecordFolded(n, &programs[i])
 	}

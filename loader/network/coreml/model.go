@@ -77,6 +77,7 @@ func Read(data []byte) (*Model, error) {
 			m.Layers = &f.Body
 			return f.Want(protowire.BytesType)
 		}
+		// Reported only if the file has no network at all.
 		if k, ok := otherKinds[f.Num]; ok && other == "" {
 			other = k
 		}

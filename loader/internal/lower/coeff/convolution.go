@@ -149,6 +149,7 @@ func (c *Convolution) weightsOfShare(s Share, positions []int) *ChannelWeights {
 	var row []float16.Float16
 	f.readChannel = func(buf []float16.Float16, g, n int) []float16.Float16 {
 		first, n := output(g, n)*channels*stored, channels*stored
+		// Most convolutions store taps in the order of the lanes, and their runs are read without a copy.
 		if inOrder {
 			return w.ReadRun(buf, first, n)
 		}

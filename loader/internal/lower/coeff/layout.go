@@ -58,6 +58,7 @@ func ReadLayout(h *regs.Header, g *regs.Groups) (*Layout, error) {
 		return refuse("format is a palette; want fp16")
 	case n.KernelCfg.Sparse() && !isSparsePointwise(g):
 		return refuse("unsupported zero-skipping convolution; want 1x1, stride 2, one group, not depthwise, and a multiple of %d output channels", lanes.Count)
+	// No program shows these orders. A wrong guess would scramble weights without a word.
 	case taps > 1 && (v.Sx() > 1 || v.Sy() > 1):
 		return refuse("weight order is unknown for a %dx%d window with a stride", v.Kh(), v.Kw())
 	case v.Ox() > 1 || v.Oy() > 1:
@@ -90,6 +91,8 @@ func ReadLayout(h *regs.Header, g *regs.Groups) (*Layout, error) {
 	if l.sparse = n.KernelCfg.Sparse(); l.sparse {
 		return l, nil // the size of a lane depends on its values
 	}
+	// Packing zeros gives the sizes that this layout would have. Any other size means that the guess is
+	// wrong.
 	k := l.weights.Pack(l.width)
 	if len(k.Lanes) != len(l.lanes) {
 		return refuse("descriptor enables %d lanes; want %d for %d channels of %d weights", len(l.lanes), len(k.Lanes), l.Channels, l.Taps)

@@ -136,5 +136,6 @@ func (s *sparseLane) readPlane(l *Layout, v *sparseValues, first, g int) bool {
 			}
 		}
 	}
+	// A plane must use all bytes that it declares: only then is the reading of its masks right.
 	return len(body.b) == 0 && s.takeBytes(max(0, g/2-2)) != nil
 }

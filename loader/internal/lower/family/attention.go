@@ -78,6 +78,7 @@ func LowerAttention(a *Attention) (*Output, bool) {
 		}
 		return o.placePort(job{}, name, dir, bar, s, place.Surface(bar, s))
 	}
+	// Buffers are numbered in this order, as for single matmuls: the result comes first.
 	l.y = port("y", loader.Output, place.Bar4, l.m, l.e, a.ValuesLeft)
 	l.q = port("x", loader.Input, place.Bar5, l.m, l.d, l.queryColumns)
 	l.k = port("z", loader.Input, place.Bar6, l.n, l.d, l.keyColumns)

@@ -380,6 +380,7 @@ func normalizeRows(o *Output, l *layer.Layer, in, out place.View) error {
 	asRows := func(base int) place.Layout {
 		return place.Layout{Base: base, Channel: at.Channel, Row: at.Depth, Depth: at.Depth, Group: at.Row}
 	}
+	// Rows become groups, so that one reduction gives a value for each row of each channel.
 	reduce := func(t *task.Task, from *task.Tile, base, to int) *task.Tile {
 		t.ReadTileGroups(from, asRows(base))
 		reduced := t.KeepResultGroups(stats.Rebase(to))

@@ -34,6 +34,7 @@ func lowerMatMul(o *Output, j job) error {
 			return nil
 		}
 	}
+	// Too large for L2 as tiles of whole rows, but not as columns: the transpose then goes through memory.
 	if part := min(count, maxColumnRows(l)); count > task.PatchPixels && bytesForTransposeTiles(min(count, layer.MaxExtent), k) > l.LargestTile() && k*place.SliceColumns*layer.ElementBytes <= l.LargestTile() {
 		columns := o.held
 		for first := 0; first < count; first += part {
@@ -51,6 +52,7 @@ func lowerMatMul(o *Output, j job) error {
 	}
 	part := min(count, layer.MaxExtent)
 	for part > 1 && bytesForTransposeTiles(part, k) > l.LargestTile() {
+		// Halved, not divided exactly: equal parts share their kernel.
 		part = (part + 1) / 2
 	}
 	if err := layer.CheckLimit("size in bytes of a row and its transpose in L2", bytesForTransposeTiles(part, k), l.LargestTile(),
@@ -274,6 +276,7 @@ func lowerTransposedMatMul(o *Output, j job) error {
 		to["z"] = o.placePort(j, "z", loader.Input, bar, given, place.Surface(bar, given))
 		bar = place.Bar6
 		if j.layer.TransposeY {
+			// A row chain reads the right side transposed, which saves the transpose.
 			if !j.layer.TransposeX && !canReadLeftRows(&l) {
 				to["x"] = o.placePort(j, "x", loader.Input, bar, left, place.Surface(bar, left))
 				if tryLowerAsRowChain(o, j, to["x"], to["z"], y) {

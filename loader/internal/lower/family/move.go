@@ -284,6 +284,7 @@ func lowerTile(o *Output, j job) error {
 			*a.once, *a.left = a.in, a.reps
 		}
 	}
+	// A copy must begin at a multiple of 64 bytes, as each row of a tensor in memory does.
 	if reps.W > 1 && l.In.W*layer.ElementBytes%64 != 0 {
 		return l.Unsupportedf("cannot repeat rows of %d columns; pad them to %d, a multiple of 32", l.In.W, layer.RoundUp(l.In.W, 32))
 	}

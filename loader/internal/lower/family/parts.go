@@ -21,6 +21,7 @@ func lowerInParts(o *Output, before Output, j job, refusal error) error {
 	if !ok && combine == nil {
 		return refusal
 	}
+	// The attempt that failed has left tasks and constants behind.
 	o.Constants.Cut(before.Constants.Bytes)
 	before.Constants = o.Constants
 	*o = before
@@ -49,6 +50,7 @@ func lowerInParts(o *Output, before Output, j job, refusal error) error {
 				part.ports["z"] = advance(z, axis, p.first)
 			}
 		}
+		// Constants per channel are divided with the channels.
 		if axis == layer.AxisC && len(j.weights.Second) == extent {
 			w := *j.weights
 			w.Second = w.Second[p.first:][:p.n]

@@ -105,6 +105,7 @@ func splitRowsToFit(o *Output, l *layer.Layer, in, out place.View, f func(in, ou
 	if l.Axes == layer.AxisW && extent > 1 {
 		bytes = softmaxRowsBytes
 	}
+	// Halving, as in other families. How the compiler divides such tensors is not known.
 	for rows > 1 && bytes(part) > l.LargestTile() {
 		rows = (rows + 1) / 2
 		part.Height = rows
@@ -195,6 +196,8 @@ func lowerSoftmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) er
 		exps = exps.Skew(place.PlanarFetch)
 	}
 	singles := single.Row * v.Height
+	// The exponentials overwrite the differences and the reciprocals the maxima, so L2 holds one tile of
+	// each.
 	exps = exps.Rebase(singles)
 	bytes := exps.Row * v.Height
 	free := exps.Base + bytes

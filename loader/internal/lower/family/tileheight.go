@@ -51,6 +51,7 @@ func TileHeight(l *layer.Layer, src regs.Shape, out layer.Shape, w *layer.Window
 		}
 		return n
 	}
+	// Rows without gaps have bank conflicts, and are worth it only if the tile becomes higher.
 	if tile = most(layout.Row); tile < most(layout.Depth) {
 		layout.Row = layout.Depth
 		tile = most(layout.Row)

@@ -326,6 +326,7 @@ func (f *chainFinder) makeGroup(n *Node, transposes map[string]transposition) (*
 		if !transposed && f.shapes[in].W != read.W {
 			return nil, false
 		}
+		// Only the right side of a matmul can be read transposed.
 		if transposed && (l.Op != layer.MatMul || k != 1 || t.matrices != read) {
 			return nil, false
 		}

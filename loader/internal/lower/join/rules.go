@@ -136,6 +136,7 @@ func fuseChannelFactor(a, b *Step, _ int) bool {
 		return false
 	}
 	w := &a.Weights
+	// Without values the shapes still fuse, so that a network is timed alike with and without its weights.
 	if by == nil {
 		if !mergeReLU(a, b) {
 			return false
@@ -159,6 +160,7 @@ func fuseChannelFactor(a, b *Step, _ int) bool {
 	if !ok || !mergeReLU(a, b) {
 		return false
 	}
+	// Last, so that a refusal leaves the layer as it was.
 	w.Bias, w.Filter = bias, filter
 	return true
 }

@@ -319,6 +319,7 @@ func (c *pixelChain) emitPixelProduct(g *Group, v *value) bool {
 	c.appendTask(t)
 
 	s := v.channelShape()
+	// Blocks end here: all other readers want columns.
 	back := task.NewTranspose(s)
 	at.Row = at.Depth
 	c.readFirstFromTile(back, h, at)
@@ -341,6 +342,8 @@ func (c *pixelChain) emitPixelProduct(g *Group, v *value) bool {
 func (c *pixelChain) emitColumnProduct(g *Group, v *value) bool {
 	x := c.values[g.Inputs[0]]
 	shares := []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: v.width}}
+	// With more pixels than one patch, each engine reads its weights again for every patch, so they must
+	// fit its memory.
 	if v.rows > task.PatchPixels {
 		var ok bool
 		if shares, ok = g.Shares(v.width, x.width); !ok {

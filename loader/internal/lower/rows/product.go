@@ -38,6 +38,8 @@ func (c *chain) emitProduct(g *Group, v *value, out bool) bool {
 		t := g.addEpilogue(task.MAC{In: in, Out: to, Transpose: !columns, Blocks: g.Block}).Task()
 		from := cols.at
 		c.readFirstFromTile(t, cols, from)
+		// Both tasks of such a pair describe the tensor between them in the scratch buffer, although it
+		// stays in L2.
 		if i == 0 && len(c.tasks) > 0 && c.tasks[len(c.tasks)-1].DescribesResult && c.tasks[len(c.tasks)-1].Result == cols.tile {
 			t.MarkSourceDescribed(x.scratchSurface(g.Block))
 		}

@@ -151,6 +151,8 @@ func Rearrange(n *list.Network) {
 				a, ok = r.traceLineage(from, in).afterTranspose(&l.Lower, i)
 			}
 			if ok {
+				// A transpose is only noted here. What it costs is decided at each reader, which may want
+				// another order.
 				r.later[l.Output] = a
 				if results[l.Output] {
 					r.materializeTensor(l.Output)

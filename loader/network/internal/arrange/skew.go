@@ -29,6 +29,7 @@ func SkewSlices(n *list.Network) {
 			readers[in]++
 		}
 	}
+	// Results and outputs count as readers: their tensors must stay.
 	for _, r := range n.Results {
 		readers[r.Tensor]++
 	}

@@ -146,6 +146,7 @@ func addEluLayers(n *Chooser, x Operand) (Operand, error) {
 				layers++
 			}
 		}
+		// The table saves layers and costs precision. The caller of the network chooses between the two.
 		if n.wantsTable(layers) {
 			return n.addLayer(table, layer.Weights{}, x.Dims, x)
 		}

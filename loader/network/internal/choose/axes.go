@@ -36,6 +36,7 @@ func (n *Chooser) reduceAxes(op layer.Op, x Operand, axes []bool) (Operand, erro
 			continue
 		}
 		at := i + 4 - len(d)
+		// The batch is no axis that the engine reduces. Merged with others, it becomes one.
 		if at <= 0 {
 			natural = false
 			continue
@@ -163,6 +164,8 @@ func (n *Chooser) concatenate(axis int, parts []Operand) (Operand, error) {
 	for _, p := range parts {
 		d[axis] += p.Dims[axis]
 	}
+	// Parts of a row begin at any byte, and tasks write at multiples of 64. Parts of the channels always
+	// begin at one.
 	if last := len(d) - 1; axis == last && last > 0 && graph.Elements(d[:last]) > 1 {
 		swapped := make([]Operand, len(parts))
 		for i, p := range parts {
