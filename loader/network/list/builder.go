@@ -249,6 +249,7 @@ func (b *Builder) removeUnusedLayers() {
 	whole := len(n.Results) == 0 || slices.ContainsFunc(n.Layers, func(l Layer) bool { return l.Reason != "" && l.Host == nil })
 	gone := make([]bool, len(n.Layers))
 	var unused []string // names of layers, if the list has no operators
+	// Backwards, so that the inputs of a removed layer may become unused too.
 	for i := len(n.Layers) - 1; i >= 0; i-- {
 		l := &n.Layers[i]
 		needed := read[l.Output] || slices.ContainsFunc(l.Others, func(o string) bool { return read[o] })

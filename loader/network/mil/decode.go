@@ -345,6 +345,7 @@ func (d *decoder) decodeValue(f wire.Field, v *Value) error {
 		case 2:
 			return d.decodeType(f, &v.Type)
 		case 3:
+			// Kept, because the type, by which its elements are read, may come after it.
 			immediate = &f
 		case 5:
 			return forEachField(f, func(f wire.Field) error {

@@ -91,6 +91,8 @@ func (s *parser) parseShapes() map[string]*Shapes {
 		case "EnumeratedShapes":
 			visit(value, func(_ string, inputs *group) {
 				visit(inputs, func(name string, shape *group) {
+					// A list of another form is skipped: shapes are optional, and the program is valid
+					// without.
 					if list := shape.toIntegers(); list != nil {
 						of(name).Listed = append(of(name).Listed, list)
 					}

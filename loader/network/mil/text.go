@@ -288,6 +288,7 @@ func (s *parser) countNesting() {
 
 // parseType reads a type, such as tensor<fp16, [1, 3, 224, 224]>.
 func (s *parser) parseType() Type {
+	// Types nest without a bound in the grammar, and this function calls itself.
 	s.countNesting()
 	defer func() { s.depth-- }()
 	var t Type

@@ -215,6 +215,7 @@ func addActivation(x *layer) []*graph.Value {
 			x.refusef("activation %d is unknown", f.Num)
 		}
 	}
+	// The parameters are a oneof. Two of them, or none, are a damaged file.
 	if count != 1 {
 		x.refusef("layer has %d activations; want 1", count)
 		return nil

@@ -316,6 +316,7 @@ func (x *layer) convert(kind *kind) []*graph.Value {
 		return nil
 	}
 	results := kind.rule(x)
+	// A parameter that no rule reads may change what the layer means.
 	if num := x.findUnread(); num != 0 && x.why == nil && x.err == nil {
 		x.refusef("parameter %d is not supported", num)
 	}
@@ -416,6 +417,7 @@ func (x *layer) emitAll(op string, a attrs, results int, in ...*graph.Value) []*
 	for i := range out {
 		out[i] = &graph.Value{Dims: []int{}, Type: graph.Float}
 	}
+	// After a refusal, values without a name let a rule run to its end without a check at each step.
 	if x.why != nil {
 		return out
 	}

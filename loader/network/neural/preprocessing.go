@@ -40,6 +40,7 @@ func (r *reader) readPreprocessing(body wire.Message, inputs []coreml.Feature) e
 	} else {
 		x.keep(results, []string{x.name})
 	}
+	// Layers that name the image read this tensor from now on.
 	r.preprocessed[name] = r.findOrAddValue(x.name)
 	return nil
 }

@@ -191,6 +191,8 @@ func applyLayerNorm(n *Chooser, x Operand, first int, epsilon float32) (Operand,
 	switch {
 	case len(inner) == 0:
 		return x, fmt.Errorf("input has shape %v; want at least 1 axis", dims)
+	// Each case is a set of axes that the engine normalizes in one layer, and views the other axes as
+	// batch and channels.
 	case len(inner) == 1:
 		s, _ = ShapeOf(dims)
 		set = layer.AxisW
@@ -495,6 +497,7 @@ func addBatchNormLayers(n *Chooser, x Operand) (Operand, error) {
 	addend := &graph.Const{Dims: dims, Type: graph.Float, Numbers: make([]float64, channels)}
 	epsilon := float64(n.Float("epsilon", 1e-5))
 	for c := range channels {
+		// In float64: the variance may be far below the range of fp16, and its root must not be.
 		f := v[0][c] / math.Sqrt(v[3][c]+epsilon)
 		factor.Numbers[c] = f
 		addend.Numbers[c] = v[1][c] - float64(v[2][c]*f)

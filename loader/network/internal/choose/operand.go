@@ -158,6 +158,8 @@ func (n *Chooser) NameResult(i int, x Operand) error {
 	if err != nil {
 		return err
 	}
+	// From the end, where the layer of the result mostly is. Layers before First belong to other nodes and
+	// keep their names.
 	for k := len(n.Net.Layers) - 1; k >= n.First; k-- {
 		if l := &n.Net.Layers[k]; l.Output == x.Name {
 			// Rename the layer's output, in its readers too.
@@ -305,6 +307,8 @@ func (n *Chooser) permuteAndApplyBinary(op layer.Op, a, b Operand, out []int) (O
 		}
 		return class
 	}
+	// Axes of one kind merge only if they are neighbors. A stable order moves no more of them than it
+	// must.
 	slices.SortStableFunc(perm, func(i, k int) int { return broadcastClass(i) - broadcastClass(k) })
 	inverse := make([]int, rank)
 	for to, from := range perm {

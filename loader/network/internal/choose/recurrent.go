@@ -267,6 +267,7 @@ func unrollDirection(n *Chooser, q *recurrence, x Operand, reverse bool) (Operan
 			return x, err
 		}
 		result := q.h
+		// Shorter sequences of the batch have ended: they keep their state, and give zeros.
 		if t >= slices.Min(q.lengths) {
 			if result, err = keepFinishedStates(n, q, t, before[0], before[1]); err != nil {
 				return x, err
@@ -275,6 +276,7 @@ func unrollDirection(n *Chooser, q *recurrence, x Operand, reverse bool) (Operan
 		states[t] = result.As(1, q.batch, q.hidden)
 	}
 	y, err := n.concatenate(0, states)
+	// Steps after the longest sequence are not computed at all.
 	if err != nil || longest == count {
 		return y, err
 	}
@@ -409,6 +411,7 @@ func addLSTMStep(n *Chooser, q *recurrence, g []Operand) error {
 	if err != nil {
 		return err
 	}
+	// In the first step the cell is zero, so the forget gate has nothing to forget.
 	if q.c.Name != "" {
 		if n.Int("input_forget", 0) != 0 {
 			g[2], err = n.Complement(g[0])

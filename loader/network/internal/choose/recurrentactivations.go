@@ -36,6 +36,7 @@ func readActivations(n *Chooser, d, gates, directions int) ([]activation, error)
 	}
 	alphas, betas := n.floats("activation_alpha"), n.floats("activation_beta")
 	var list []activation
+	// All directions are read, also if one is wanted, because parameters are consumed in order.
 	for i, name := range names {
 		f, err := n.newActivation(name, &alphas, &betas)
 		if err != nil {
@@ -80,6 +81,7 @@ func (n *Chooser) newActivation(name string, alphas, betas *[]float32) (activati
 	}
 	// The node of an operator of its own, whose rule adds the layers.
 	node := func(build func(n *Chooser, x Operand) (Operand, error), alpha float64) activation {
+		// A copy, because the rule reads its attributes from the node, and the recurrent node has others.
 		own := *n
 		own.Node = &graph.Node{Op: name, Opset: n.Opset, Attr: map[string]*graph.Attr{"alpha": {Float: float32(alpha)}}}
 		return func(x Operand) (Operand, error) { return build(&own, x) }

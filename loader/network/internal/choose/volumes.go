@@ -18,11 +18,13 @@ import (
 // poolAxisByAxis adds layers that pool along one axis after the other. Along each, they take the
 // maximum or the sum of as many strided parts of the tensor as the window has taps.
 func poolAxisByAxis(n *Chooser, x Operand, w ops.Window, average bool) (Operand, error) {
+	// The smallest finite number, not an infinity, which could meet a factor of 0 later.
 	op, border := layer.Max, -65504.0
 	if average {
 		op, border = layer.Add, 0
 	}
 	extents := slices.Clone(x.Dims[2:])
+	// Each tap is a layer, so a large window is left to the host.
 	const most = 32 // taps of an axis
 	for i, taps := range w.Taps {
 		if taps > most {

@@ -261,6 +261,7 @@ func (n *Node) List(name string, input int) ([]int, bool, error) {
 		}
 		list := make([]int, len(values))
 		for i, v := range values {
+			// Clamped far beyond any extent, so that sums of such numbers cannot overflow.
 			list[i] = int(max(-1<<40, min(1<<40, v)))
 		}
 		return list, true, nil

@@ -97,6 +97,7 @@ func combineElements(n *graph.Node, res []graph.Result, f func(a, b float64, who
 		if c == nil {
 			return nil, fmt.Errorf("input %d is missing", i)
 		}
+		// Old operators align a second operand by an attribute, not by its last axes.
 		if i == 1 && len(n.In) == 2 {
 			c = Repeatable(n, c)
 		}

@@ -33,6 +33,7 @@ func foldNonMaxSuppression(n *graph.Node, res []graph.Result) ([]*graph.Const, e
 		if n.Int("center_point_box", 0) != 0 {
 			return b[1] - b[3]/2, b[0] - b[2]/2, b[1] + b[3]/2, b[0] + b[2]/2
 		}
+		// The two corners may be any of a diagonal.
 		return min(b[0], b[2]), min(b[1], b[3]), max(b[0], b[2]), max(b[1], b[3])
 	}
 	overlap := func(i, j int) float64 {
@@ -56,6 +57,7 @@ func foldNonMaxSuppression(n *graph.Node, res []graph.Result) ([]*graph.Const, e
 					order = append(order, i)
 				}
 			}
+			// Stable, so that of equal scores the lower index wins.
 			slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(v[j], v[i]) })
 			var chosen []int
 			for _, i := range order {

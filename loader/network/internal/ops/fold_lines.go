@@ -82,6 +82,7 @@ func foldTopK(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		for i := range order {
 			order[i] = i
 		}
+		// Stable, as ONNX wants: of equal elements, the one with the lower index comes first.
 		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sign*v[from[l]+b*step], sign*v[from[l]+a*step]) })
 		for i, o := range order[:k] {
 			values[first+i*step], places[first+i*step] = v[from[l]+o*step], float64(o)

@@ -64,6 +64,7 @@ func foldPoolIndices(n *graph.Node, res []graph.Result) ([]*graph.Const, error) 
 				p := place[i] + rest%w.Taps[i]*w.Dilations[i]
 				inside, at, rest = inside && p >= 0 && p < d[2+i], at+p*step[i], rest/w.Taps[i]
 			}
+			// The first element counts even if it is -Inf or NaN, so that every window has an index.
 			if inside && (best < 0 || x[first+at] > largest) {
 				best, largest = at, x[first+at]
 			}

@@ -82,6 +82,8 @@ func broadcastRule(elem graph.Type) Rule {
 			}
 			shapes = append(shapes, d)
 		}
+		// Before version 7 of these operators, the second shape was aligned at an axis that the node
+		// names.
 		if len(shapes) == 2 && len(shapes[1]) > 0 && usesLegacyBroadcast(n) {
 			d, err := legacyBroadcastShape(n, shapes[0], shapes[1])
 			if err != nil {

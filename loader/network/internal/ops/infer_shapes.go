@@ -279,6 +279,7 @@ func Bounds(n *graph.Node, dims []int) ([]Selection, error) {
 		switch {
 		case s > 0:
 			b, e := resolveBound(starts[i], d), resolveBound(ends[i], d)
+			// Rounded up: a last step that reaches beyond the end still selects its first element.
 			runs[a] = Selection{b, max(0, (e-b+s-1)/s), s}
 		case s < 0:
 			from := func(v int) int {
@@ -295,6 +296,7 @@ func Bounds(n *graph.Node, dims []int) ([]Selection, error) {
 		default:
 			return nil, fmt.Errorf("step of axis %d is 0; want a nonzero step", a)
 		}
+		// An empty selection has one form, so that later code need not check its start.
 		if runs[a].Count == 0 {
 			runs[a].Begin, runs[a].Step = 0, 1
 		}

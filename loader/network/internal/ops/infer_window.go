@@ -38,6 +38,7 @@ func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 		taps = k
 	}
 	w := Window{Taps: taps}
+	// Kept until all attributes are read, so that each counts as read also if another is wrong.
 	var invalid error
 	if len(taps) != len(in) || len(in) == 0 {
 		return w, fmt.Errorf("kernel shape has %d dimensions; want %d, one per spatial axis", len(taps), len(in))

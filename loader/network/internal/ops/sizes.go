@@ -90,6 +90,7 @@ func forEachBoundCombination(n *graph.Node, visit func(at *graph.Node)) {
 			spans = append(spans, v)
 		}
 	}
+	// Bit 0 is the size of all inputs together, and each span has a bit of its own.
 	last := 1<<(1+len(spans)) - 1
 	for c := 0; c <= last; c++ {
 		if len(spans) > most {

@@ -31,6 +31,8 @@ func CancelTransposes(nodes []*graph.Node, outputs []*graph.Value) {
 		if outer := readPermutation(node); outer != nil {
 			at, between := node.In[0], []int(nil)
 			k, ok := maker[at]
+			// A second reader needs the tensor between as it is, and moving the transpose would give it
+			// another.
 			for ok && readers[at] == 1 && ops.Of(nodes[k].Op).Has(ops.Transparent) && nodes[k].Domain == "" && len(nodes[k].In) > 0 {
 				between = append(between, k)
 				at = nodes[k].In[0]

@@ -47,6 +47,7 @@ func expandAffineGrid(e *expansion) error {
 		}
 		positions = append(positions, 1)
 	}
+	// Positions on the left, so that the constant is the same for all of the batch.
 	t, err := e.emitTranspose(nil, e.Input(0), 0, 2, 1)
 	if err != nil {
 		return err

@@ -57,6 +57,7 @@ func (e *expansion) emitAttention(a attentionArgs) (*graph.Value, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The queries are scaled, not the scores, of which there are more and which may overflow fp16 before.
 	s, err := e.emitNodeChain(nil, a.q, step{"Mul", nil, []*graph.Value{nil, e.newScalarConstant(a.scale)}}, step{"MatMul", nil, []*graph.Value{nil, turned}})
 	if err == nil && a.softcap != 0 {
 		s, err = e.emitNodeChain(nil, s, step{"Mul", nil, []*graph.Value{nil, e.newScalarConstant(1 / a.softcap)}}, step{"Tanh", nil, nil}, step{"Mul", nil, []*graph.Value{nil, e.newScalarConstant(a.softcap)}})
@@ -290,6 +291,7 @@ func expandProjectedAttention(e *expansion) error {
 	if err != nil {
 		return err
 	}
+	// Without sizes the three parts are equal.
 	if !given || len(sizes) != 3 {
 		sizes = []int{d[2] / 3, d[2] / 3, d[2] - 2*(d[2]/3)}
 	}
@@ -366,6 +368,7 @@ func expandMultiHeadAttention(e *expansion) error {
 			if in[i], err = e.emitNode(nil, "Add", nil, x, e.newFloatConstant([]int{d[2]}, v[:d[2]])); err != nil {
 				return err
 			}
+			// One bias holds those of queries, keys and values one after the other.
 			v = v[d[2]:]
 		}
 	}

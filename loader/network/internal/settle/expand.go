@@ -130,6 +130,7 @@ func findExpander(op string) func(e *expansion) error {
 	case "QLinearReduceMean":
 		return newQLinearUnaryExpander("ReduceMean")
 	}
+	// The families below have tables of their own, beside their functions.
 	if f := findMicrosoftExpander(op); f != nil {
 		return f
 	}

@@ -136,6 +136,7 @@ func readCacheLengths(e *expansion, length int) (c cacheLengths, err error) {
 		if err != nil {
 			return c, err
 		}
+		// A cache never shrinks, and a file may name any number.
 		c.present = int(max(float64(c.past), min(v, graph.MaxExtent)))
 	}
 	if last == nil || total == nil {

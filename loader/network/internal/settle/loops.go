@@ -56,6 +56,7 @@ func (s *settler) settleLoop(n *Node) error {
 	}
 	var stacked [][]*graph.Value // of each result that is stacked
 	for i := 0; running != 0 && (!limited || float64(i) < count); i++ {
+		// The count alone does not bound the loop: it may be missing, or 2^62.
 		if i == graph.MaxRounds {
 			return fmt.Errorf("loop has more than %d rounds; want at most as many", graph.MaxRounds)
 		}
@@ -64,6 +65,8 @@ func (s *settler) settleLoop(n *Node) error {
 		if err != nil {
 			return err
 		}
+		// A condition that the network computes leaves the number of copies open, and the loop to the
+		// host.
 		if condition = out[0]; condition.Const == nil {
 			return &UndecidedError{"number of rounds is not constant: loop condition", condition}
 		}
@@ -261,6 +264,7 @@ func (s *settler) settleBatchedScan(n *Node) error {
 			case i < carried:
 				results[i] = append(results[i], states[i])
 			default:
+				// Results are stacked twice: over the slices here, and over the batch below.
 				whole := &graph.Value{Name: u.name(b, out.Name)}
 				if err := u.stack(whole, takeResults(stacked, i-carried), 0); err != nil {
 					return err
@@ -320,6 +324,7 @@ func (s *settler) settleSequenceMap(n *Node) error {
 	for i := range first {
 		in := slices.Clone(n.AllInputs())
 		for k, v := range in {
+			// A tensor among the inputs is the same in every copy.
 			if v.Items == nil {
 				continue
 			}
@@ -435,6 +440,7 @@ func (u *unrolling) copyGraph(g *graph.Graph, i int, own map[*graph.Value]*graph
 	for _, v := range g.Inputs {
 		define(v) // of a loop inside the body
 	}
+	// All results are defined before any node is copied, because a file may list nodes in any order.
 	for _, n := range g.Nodes {
 		for _, out := range n.Out {
 			define(out)

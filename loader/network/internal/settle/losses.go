@@ -48,6 +48,7 @@ func (e *expansion) emitLoss(x *graph.Value) error {
 	if x.Type != 0 {
 		values.Const.Type, values.Type = x.Type, x.Type
 	}
+	// A one-hot mask and a product take the place of a gather: the engine multiplies, and cannot index.
 	hot, err := e.emitNode(nil, "OneHot", attributes{"axis": newIntAttr(1)}, labels, e.newIntConstant(classes), values)
 	if err != nil {
 		return err
@@ -78,6 +79,7 @@ func (e *expansion) emitLoss(x *graph.Value) error {
 		_, err = e.emitNode(e.outputTensor(0), "ReduceSum", overClasses, y)
 	case kind == "sum":
 		_, err = e.emitNode(e.outputTensor(0), "ReduceSum", whole, y)
+	// All labels count alike, so the mean needs no sum of weights and no division.
 	case kind == "mean" && !ignored && !weights.Given():
 		_, err = e.emitNodeChain(e.outputTensor(0), y, step{"ReduceSum", overClasses, nil}, step{"ReduceMean", whole, nil})
 	case kind == "mean":

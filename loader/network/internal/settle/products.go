@@ -122,6 +122,7 @@ func expandMatMulNBits(e *expansion) error {
 	case block < 1 || k < 1 || columns < 1 || k > graph.MaxExtent || columns > graph.MaxExtent || k*columns > 1<<31:
 		return fmt.Errorf("size K %d, N %d or block_size %d is out of range; want K and N from 1 to %d, K*N at most 2^31 and block_size at least 1", k, columns, block, graph.MaxExtent)
 	}
+	// Unpacked weights are up to 32 times as large as those of the file.
 	if err := e.budget.Spend(2 * graph.NumberBytes * k * columns); err != nil {
 		return err
 	}

@@ -34,6 +34,7 @@ func (e *expansion) readQuantization(scale, zero, rank int) (s quantization, err
 	if s.scale, err = c.Values(); err != nil {
 		return s, err
 	}
+	// ONNX's type for a missing zero point.
 	s.elem, s.zero = graph.Uint8, make([]float64, len(s.scale))
 	if e.Given(zero) {
 		z := e.Const(zero)

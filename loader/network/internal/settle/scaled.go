@@ -36,6 +36,7 @@ func (s *settler) settleScaledNode(n *Node) (bool, error) {
 		}
 		k, factor := at, e.newScalarConstant(by)
 		whole := scaled.Type != 0 && !scaled.Type.IsFloat() && e.Op != "Cast" && findExpander(e.Op) == nil
+		// Multiplying the other factor, mostly a constant, costs nothing: it is folded.
 		if e.Op == "Mul" && len(in) == 2 && in[0] != in[1] && !whole {
 			k = 1 - at
 		}

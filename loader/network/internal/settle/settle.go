@@ -249,6 +249,7 @@ func (s *settler) settleByKind(n *Node) error {
 	}
 	if done, err := s.applyFold(n); done {
 		return nil
+	// Too large to fold now: the node is then computed when the network runs.
 	} else if errors.Is(err, graph.ErrBudget) {
 		n.Unfolded = true
 	} else if err != nil {
@@ -263,6 +264,7 @@ func (s *settler) settleByKind(n *Node) error {
 		n.Kind = Constant
 		return nil
 	}
+	// After folding: a size that looks computed may be a constant by now.
 	if done, err := s.settleDynamicNode(n); done || err != nil {
 		return err
 	}

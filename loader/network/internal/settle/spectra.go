@@ -152,6 +152,7 @@ func expandDFT(e *expansion) error {
 	if inverse && bins != n {
 		return errors.New("inverse of a one-sided DFT is not supported")
 	}
+	// The matrix grows with the square of the length.
 	if n*parts*bins*2 > maxWaves {
 		return fmt.Errorf("DFT length %d needs a matrix of %d elements; want at most %d", n, n*parts*bins*2, maxWaves)
 	}

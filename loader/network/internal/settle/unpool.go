@@ -52,6 +52,7 @@ func expandMaxUnpool(e *expansion) error {
 		}
 	}
 	pooled := slices.Clone(d)
+	// The largest shape that pools to this one; a stride leaves others open.
 	for i := range kernel {
 		pooled[2+i] = (d[2+i]-1)*strides[i] + kernel[i] - pads[i] - pads[len(kernel)+i]
 		if kernel[i] < 1 || kernel[i] > graph.MaxExtent || strides[i] < 1 || strides[i] > graph.MaxExtent || pooled[2+i] < 1 || pooled[2+i] > graph.MaxExtent {

@@ -309,6 +309,8 @@ func expandBatchNormalization(e *expansion) error {
 	if err != nil {
 		return err
 	}
+	// The mean is subtracted first: it may be large, and a difference of scaled values would have lost its
+	// digits.
 	_, err = e.emitNodeChain(e.outputTensor(0), e.inputTensor(0), step{"Sub", nil, []*graph.Value{nil, v[2]}}, step{"Mul", nil, []*graph.Value{nil, factor}}, step{"Add", nil, []*graph.Value{nil, v[1]}})
 	return err
 }

@@ -47,6 +47,7 @@ func emitGather(x *operation) {
 		}
 	}
 	at := x.emitIntermediateNode("Unsqueeze", []string{indices, x.newIntsConstant(-1)})
+	// The axis is already behind the batch, where GatherND wants it.
 	if axis == batch {
 		x.emitNode("GatherND", []string{in, at}, newIntAttr("batch_dims", batch))
 		return
@@ -126,6 +127,7 @@ func emitScatterAlongAxis(x *operation) {
 		return
 	}
 	at := x.emitIntermediateNode("Unsqueeze", []string{indices, x.newIntsConstant(-1)})
+	// ScatterND indexes leading axes, so any other axis is moved to the front and back.
 	if axis == 0 {
 		x.emitNode("ScatterND", []string{data, at, updates}, newTextAttr("reduction", mode))
 		return

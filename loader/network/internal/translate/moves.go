@@ -86,6 +86,7 @@ func emitSlice(x *operation) {
 	}
 	first, last, drop := x.boolsArgument("begin_mask", rank), x.boolsArgument("end_mask", rank), x.boolsArgument("squeeze_mask", rank)
 	var axes, dropped []int64
+	// Beyond any extent: ONNX cuts a bound off at the end of its axis.
 	const far = 1 << 40
 	for i := range rank {
 		axes = append(axes, int64(i))
@@ -106,6 +107,7 @@ func emitSlice(x *operation) {
 		}
 		if drop[i] {
 			dropped = append(dropped, int64(i))
+			// The last element begins at -1, and 0 as its end would select nothing.
 			if end[i] = begin[i] + 1; end[i] == 0 {
 				end[i] = far
 			}

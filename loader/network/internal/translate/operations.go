@@ -198,6 +198,7 @@ func (x *operation) newWindowAttrs(axes int) []attribute {
 		}
 		pads := make([]int64, 2*axes)
 		for i := range axes {
+			// MIL has the pads of an axis together, and ONNX all starts before all ends.
 			pads[i], pads[axes+i] = p[2*i], p[2*i+1]
 		}
 		a = append(a, newIntsAttr("pads", pads...))

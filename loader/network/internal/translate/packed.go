@@ -167,6 +167,7 @@ func unpackPalette(x *operation) {
 	if stated, _ := x.attributeValue("shape"); stated.Type.Elem != "" || len(x.arguments("shape")) > 0 {
 		// The older form has indices packed into bytes, and one palette.
 		bits := 0
+		// The number of bits is not stated: it follows from the size of the palette.
 		for 1<<bits < len(lut) {
 			bits++
 		}

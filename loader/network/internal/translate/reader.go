@@ -218,6 +218,7 @@ func (r *reader) addConstant(name string, v mil.Value) error {
 		if w == nil {
 			t.File = &onnx.External{Location: v.File, Length: -1}
 		} else {
+			// Constants may share bytes of the file, but all together may not exceed a few times its size.
 			if r.bytes += int64(n) * int64(elem.Width()); r.bytes > 4*int64(len(w))+1<<20 {
 				return fmt.Errorf("constants need at least %d bytes; want at most %d for a weights file of this size", r.bytes, 4*int64(len(w))+1<<20)
 			}
@@ -227,6 +228,7 @@ func (r *reader) addConstant(name string, v mil.Value) error {
 		}
 	}
 	if v.Type.Elem == "int4" {
+		// The bytes belong to the file, of which other constants may use the same.
 		raw = slices.Clone(raw)
 		for i, b := range raw {
 			raw[i] = byte(int8(b<<4) >> 4)

@@ -16,6 +16,7 @@ func emitSliceUpdate(x *operation) {
 	x.arguments("end_mask")
 	rank := len(s.dims)
 	drop := x.boolsArgument("squeeze_mask", rank)
+	// The update lacks the axes of single elements. They come back, so that both tensors have the same.
 	if slices.Contains(drop, true) {
 		var axes []int64
 		for i := range drop {
