@@ -90,6 +90,7 @@ func (o *Options) Read(name string, r io.ReaderAt, size int64) (*Program, error)
 	if len(head) < 4 {
 		return nil, newFormatError(0, nil, "file too short for a program: %d bytes; want at least 4", len(head))
 	}
+	// First, because a file of another kind deserves its name, not the error of a damaged program.
 	if form := recognizeForeignForm(head); form != "" {
 		return nil, &UnsupportedError{form, adviseOnForeignForm(form)}
 	}

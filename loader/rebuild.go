@@ -29,6 +29,8 @@ func (p *Program) Rebuild() (*Program, error) {
 		}
 		b.Ports = append(b.Ports, q)
 	}
+	// Files of the Linux driver may have scratch memory there. Descriptors name the buffer, so it cannot
+	// move.
 	if n := p.BARs[2]; n != 0 {
 		return nil, &UnsupportedError{string(p.Form), fmt.Sprintf("scratch memory is in buffer 2 at %#x; a container requires buffer %d", n, regs.BARScratch)}
 	}

@@ -217,6 +217,7 @@ func (r *Relocation) Resolve(bars *regs.BARs) (uint64, error) {
 		}
 		v = scaled
 	}
+	// Bits that the field does not have must be zero, or the tensor would move silently.
 	if v&(1<<r.Shift-1) != 0 {
 		return bad("%#x is not a multiple of %d", v, 1<<r.Shift)
 	}

@@ -44,6 +44,7 @@ func (c *Container) encode(apart *SectionHeader) *pieces {
 			copy(f.writableBytes(off, uint64(len(data))), data)
 		}
 	}
+	// Bytes that nothing describes are written too, so that a file that was read comes back as it was.
 	for _, g := range c.gaps {
 		put(g.off, g.data)
 	}

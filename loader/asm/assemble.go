@@ -122,9 +122,9 @@ func (a *assembler) finishUnit() (*Unit, error) {
 				return nil, t.at.errorAt(t.at.tokens[0], "chain exceeds %#x bytes", uint64(1)<<31)
 			}
 			t.Offset = uint32(off)
+		} else if off := uint64(t.Offset); off > end+maxLineBytes {
 			// An offset that a line gives may leave a gap, but a short text must not become gigabytes of
 			// zeros.
-		} else if off := uint64(t.Offset); off > end+maxLineBytes {
 			return nil, t.at.errorAt(t.at.tokens[1], "offset %#x is more than %#x bytes after the previous descriptor", off, maxLineBytes)
 		}
 		t.Words = regs.HeaderWords

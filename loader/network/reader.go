@@ -23,6 +23,7 @@ const (
 // readGraph builds a network from m, a model whose file has size bytes. It settles all nodes first,
 // and then turns each into layers. notes are remarks about the file for the user.
 func readGraph(m *graph.Model, size int, notes []string, o Options) (*list.Network, error) {
+	// In proportion to the file, so that a small file cannot fold constants of gigabytes.
 	budget := &graph.Budget{Bytes: min(foldedBytes*size+16<<20, maxFolded)}
 	r := &composer{Builder: list.NewBuilder(), reading: &reading{Shared: choose.NewShared(budget, size), values: m.Values, model: m}}
 	r.Tables = o.Tables
@@ -125,6 +126,7 @@ func (r *composer) addInputs(ports []graph.Port, sizes map[string]int) error {
 		}
 		d := b.bindDims(in)
 		r.findOrAddValue(in.Name).Dims, r.findOrAddValue(in.Name).Type = d, in.Type
+		// An empty cache of keys, for example: no tensor of the engine is empty, but folding can use it.
 		if graph.Elements(d) == 0 {
 			r.findOrAddValue(in.Name).Set(&graph.Const{Dims: d, Type: in.Type, Numbers: []float64{}})
 			r.Note("input %q of shape %v has no elements, so the network has no such input", in.Name, d)
@@ -149,6 +151,7 @@ func (r *composer) addInputs(ports []graph.Port, sizes map[string]int) error {
 	for _, name := range b.ones {
 		r.Note("batch dimension %q has no size in the file and is 1", name)
 	}
+	// Shapes are checked only for inputs that remain.
 	for _, in := range ports {
 		if r.findOrAddValue(in.Name).Const != nil {
 			continue

@@ -67,6 +67,8 @@ func (p *Program) Set(text string) error {
 		}
 	}
 	switch {
+	// A descriptor that does not write the register takes its value from an earlier one, so there is no
+	// place to change.
 	case len(words) == 0 && only >= 0:
 		return fail("descriptor %d does not write %s.%s", only, r.Block, r.Name)
 	case len(words) == 0:

@@ -63,6 +63,7 @@ func addPreprocessing(x *layer) []*graph.Value {
 		y = x.emit("Mul", nil, y, x.number(float64(s)))
 	}
 	blue, green, red, gray := scaler.float(20, 0), scaler.float(21, 0), scaler.float(22, 0), scaler.float(30, 0)
+	// A gray image has one bias, and colors are in the order of the image's channels.
 	biases := []float64{float64(gray)}
 	switch x.colors[image.Name] {
 	case "rgb":

@@ -50,6 +50,8 @@ func addInnerProduct(x *layer) []*graph.Value {
 		return nil
 	}
 	return []*graph.Value{x.onPlanes(v, func(v *graph.Value) *graph.Value {
+		// A convolution over the whole plane reads it where it is. Flattened, it would be transposed
+		// first.
 		if height <= largestPlane && width <= largestPlane {
 			w, bias := weights(out, c, height, width)
 			return x.emit("Conv", attrs{"kernel_shape": newInts(height, width)}, v, w, bias)

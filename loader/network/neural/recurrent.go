@@ -107,6 +107,7 @@ func addRecurrent(x *layer) []*graph.Value {
 		b = x.emit("Unsqueeze", nil, x.emit("Concat", attrs{"axis": newInt(0)}, bias, x.uniform(0, out)), x.list(0))
 	}
 	y := x.emitAll("RNN", a, 2, v, w, r, b, nil, x.stateOf(1, batch, out))
+	// Only the last state is asked for, which ONNX gives as the second result.
 	if !sequence {
 		y[0], steps = y[1], 1
 	}
@@ -133,6 +134,7 @@ func addGRU(x *layer) []*graph.Value {
 		x.refusef("layer has %d activations; want 2", len(names))
 	}
 	sequence := x.bool(15)
+	// Core ML multiplies the state by the reset gate before its product, as ONNX does by default.
 	a := attrs{"hidden_size": newInt(out), "activations": {Texts: names}, "linear_before_reset": newInt(0)}
 	if x.bool(100) {
 		if sequence {

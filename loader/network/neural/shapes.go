@@ -191,6 +191,7 @@ func addSliceStatic(x *layer) []*graph.Value {
 			if step[i], dropped = 1, append(dropped, i); flags(first, i) {
 				begin[i] = 0
 			}
+			// The last element begins at -1, and 0 as its end would select nothing.
 			if end[i] = begin[i] + 1; end[i] == 0 {
 				end[i] = far
 			}

@@ -199,6 +199,7 @@ func (w *weights) readQuantization(body *wire.Message, parts int) error {
 		return malformed("quantized weights have %d bits; want 1 to 8", w.bits)
 	case (linear == nil) == (table == nil):
 		return malformed("quantized weights need either scales or a table")
+	// Every index must select a value, so that looking up cannot fail later.
 	case table != nil && len(w.table) != 1<<w.bits:
 		return malformed("table has %d values for %d bits; want %d", len(w.table), w.bits, 1<<w.bits)
 	case table != nil:

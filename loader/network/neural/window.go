@@ -167,6 +167,7 @@ func addPooling(x *layer) []*graph.Value {
 				}
 			}
 			if same != nil {
+				// Read and ignored: a window as large as the plane needs no padding to keep its size.
 				same.integer(1, 0)
 			}
 			return x.emit([]string{"GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool"}[kind], nil, v)

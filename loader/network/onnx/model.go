@@ -221,6 +221,7 @@ func (r *reader) readGraph(f wire.Field) (*Graph, error) {
 		}
 		return nil
 	})
+	// Only after all fields: inputs and constants may come in any order.
 	inputs := g.Inputs[:0]
 	for _, v := range g.Inputs { // old files list the constants too
 		if _, ok := g.Constants[v.Name]; !ok {

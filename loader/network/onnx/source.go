@@ -220,6 +220,8 @@ func (s *skimmer) skimMessage(start, end int64, depth int) error {
 			return errNotMessage
 		}
 		body := start + int64(length)
+		// Large values of tensors stay in the file. Everything else, even if large, is read as part of the
+		// model.
 		switch large := length >= minDeferred; {
 		case large && num == valuesPath[depth] && depth == len(valuesPath)-1:
 			s.deferred[start] = int64(length)

@@ -268,6 +268,7 @@ func lowerLayersSeparately(ctx context.Context, n *list.Network, options Lowerin
 			done(1)
 			continue
 		}
+		// Comparing real weights would cost more than lowering a layer twice.
 		if w := &l.Weights; w.FilterLen()+len(w.Bias)+len(w.Second) == 0 {
 			// Generated weights are the same for equal layers.
 			key := fmt.Sprintf("%t %+v", l.Average, l.Lower)
@@ -307,6 +308,7 @@ func lowerLayersSeparately(ctx context.Context, n *list.Network, options Lowerin
 			done(1)
 		}
 	}
+	// By the order of layers, not of goroutines, so that the error is always the same.
 	return parts, reasons, cmp.Or(unread...)
 }
 

@@ -119,6 +119,7 @@ func (m Machine) With(name string, data []byte) (Machine, error) {
 		*c = evidence.New(*v, unit, evidence.Assumed, name)
 	}
 	const slowest = 1e-3 // least rate, because rates are divisors
+	// A copy, because the caller's machine must not change.
 	list := append([]Backend(nil), m.Backends...)
 	for i := range list {
 		b := &list[i]

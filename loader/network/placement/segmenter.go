@@ -90,6 +90,7 @@ func (g *costGraph) chooseByGroup() []int {
 			for _, in := range g.n.Operations[i].Inputs {
 				if from, ok := maker[in]; ok {
 					a, b := find(from), find(i)
+					// Groups are disjoint sets, named by their first member.
 					group[max(a, b)] = min(a, b)
 				}
 			}

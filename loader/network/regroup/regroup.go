@@ -290,6 +290,7 @@ func concatenateWeights(all []*list.Layer, bias, known bool) layer.Weights {
 		}
 		return w
 	}
+	// A matmul stores its weights by row, so rows of all layers alternate.
 	for k := range all[0].Lower.In.W {
 		for _, l := range all {
 			n := countOutputChannels(l)

@@ -80,6 +80,8 @@ func completeWeights(x *list.Layer, seed uint64, how completion) (layer.Weights,
 		w.Form, w.Scale = layer.FormFP16, nil // generated values fit no other form
 	}
 	need := list.Needs(l)
+	// Generated values take memory, and their number is the layer's claim. Those of a file have been paid
+	// for by its size.
 	limit, most := MaxCoefficients, max(need.Filter, need.Bias, need.Second)
 	if (w.Filter != nil || how == completeSizes) && most == need.Filter {
 		limit = maxAddressed
@@ -96,6 +98,7 @@ func completeWeights(x *list.Layer, seed uint64, how completion) (layer.Weights,
 		one := float16.Fromfloat32(1 / float32(l.Taps()))
 		w.Filter = slices.Repeat([]float16.Float16{one}, need.Filter)
 	default:
+		// Divided by about the root of the number of terms, so that sums stay in the range of fp16.
 		reduction := need.Filter / max(1, l.Cout+l.Columns)
 		src := newRandomSource(need.Filter, (bits.Len(uint(reduction))-1)/2, seed, "weights")
 		if how == completeSource {

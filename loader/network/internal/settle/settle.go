@@ -249,8 +249,8 @@ func (s *settler) settleByKind(n *Node) error {
 	}
 	if done, err := s.applyFold(n); done {
 		return nil
-	// Too large to fold now: the node is then computed when the network runs.
 	} else if errors.Is(err, graph.ErrBudget) {
+		// Too large to fold now: the node is then computed when the network runs.
 		n.Unfolded = true
 	} else if err != nil {
 		return err
