@@ -438,6 +438,7 @@ func (l *lowerer) addDecoder(c *Chain, r *measured.Row) error {
 		return err
 	}
 	c.addSteps(1, words...)
+	// The host keeps the cache and passes the keys and the values of all layers in with each call.
 	c.Host.In = fp16Bytes(n*decoderWidth + r.Depth*2*n*decoderKeys*decoderWidth)
 	c.Host.Out = fp16Bytes(n * decoderWords)
 	return nil

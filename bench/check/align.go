@@ -60,6 +60,8 @@ func pairMiddleDescriptors(want, got []Descriptor, head, tail int) []pair {
 		best[i] = make([]int32, len(b)+1)
 	}
 	score := func(i, j int) int32 {
+		// Equal registers count four times, so that one such pair outweighs up to three pairs that only
+		// share an operation and would shift the descriptors against each other.
 		switch {
 		case a[i].Registers == b[j].Registers:
 			return 4

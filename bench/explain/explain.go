@@ -400,6 +400,8 @@ func (x *explainer) tryRewrites(ctx context.Context, l *layer.Layer, names []str
 			continue
 		}
 		x.doc.Tried.All++
+		// A reshape pays off or not depending on the rows that it rearranges between the layer and its
+		// neighbors, which a run of the layer alone does not show.
 		if list[i].reshaped && len(names) > 0 {
 			if err := x.tryReshape(ctx, names, &list[i]); err != nil {
 				return err

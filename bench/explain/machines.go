@@ -35,6 +35,8 @@ var machines = [...]scaledChip{
 func (x *explainer) tryChipVariants(ctx context.Context) error {
 	for _, m := range machines {
 		o := x.options
+		// A variant changes the chip that the caller chose, so that its saving is that of the change
+		// alone.
 		o.Chip = x.base.Options.Chip
 		words := []string{x.formatChipFlag()}
 		failed := false

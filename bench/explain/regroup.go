@@ -91,6 +91,7 @@ func regroupModel(m *anesim.Model, list []Regroup, weights bool) (*anesim.Model,
 			taken[i] = true
 			g.Layers = append(g.Layers, i)
 		}
+		// The caller may name the layers in any order. A group keeps the order of the network.
 		slices.Sort(g.Layers)
 		if why := findRegroupObstacle(m.Network(), g, readers); why != "" {
 			return bad("%v: %s", r, why)

@@ -29,6 +29,7 @@ func ReshapeLayers(m *anesim.Model, list []Reshape) (*anesim.Model, error) {
 		return bad("cannot reshape layers of %v %s; want a network", m.Kind(), m.Name())
 	}
 	n := *m.Network()
+	// The model m is shared with the runs that the result is compared with.
 	n.Layers = slices.Clone(n.Layers)
 	at := make(map[string]int, len(n.Layers))
 	for i := len(n.Layers) - 1; i >= 0; i-- {

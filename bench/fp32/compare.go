@@ -287,6 +287,7 @@ func (c *comparison) computeLayer(l *list.Layer) error {
 	if l.Reason != "" {
 		return fmt.Errorf("not modelled")
 	}
+	// The same seed as in the fp16 run gives the same made-up weights, so that only the rounding differs.
 	w, err := weights.Complete(l, c.options.Seed)
 	if err != nil {
 		return err

@@ -12,6 +12,8 @@ func (c *call) computeMove() []float32 {
 	shape, s, x := c.Out(), c.In, c.in[0]
 	out := make([]float32, shape.Elements())
 	w := &c.Window
+	// Each element of the result names its source, so that every operation fills the whole result, also
+	// where several elements copy the same one.
 	forEach(shape, func(i int, at index) {
 		switch c.Op {
 		case layer.Transpose:

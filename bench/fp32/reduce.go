@@ -62,6 +62,7 @@ func (c *call) computeReduction() []float32 {
 	case layer.ReduceMin:
 		result = combine(math.Inf(1), func(m, x float64, _ int) float64 { return min(m, x) })
 	case layer.Softmax:
+		// Without the largest term, exp of a large input would overflow. The quotient is the same.
 		m := largest()
 		total := combine(0, func(sum, x float64, g int) float64 { return sum + math.Exp(x-m[g]) })
 		return each(func(x float64, g int) float64 { return math.Exp(x-m[g]) / total[g] })

@@ -82,6 +82,8 @@ func (g *ground) setOrigin(lo, hi int64, origin int32) {
 		}
 		g.sheets = slices.Delete(g.sheets, first+1, last)
 	}
+	// Short sheets bound what an insertion moves: in one list of all spans it would be quadratic in the number of
+	// writes.
 	if s := g.sheets[first]; len(s) > sheetSpans {
 		half := len(s) / 2
 		g.sheets[first] = slices.Clip(s[:half])

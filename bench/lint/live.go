@@ -431,6 +431,8 @@ func (s *state) recordWrite(l *layout, v value) {
 		}
 	}
 	by := int32(len(s.values))
+	// A write that is not tracked must not leave the earlier value in place, or its readers would be
+	// reported as reading an old one.
 	if s.isBudgetSpent() || !s.spendBudget(&v.at) {
 		s.markContentsUnknown(v.at.base, v.at.endAddress(), g)
 		return

@@ -86,6 +86,7 @@ func (a *arithmetic) sumInUnits(bias float32, x, w []half) float64 {
 		p := u * v
 		switch {
 		case math.IsNaN(p): // 0 * inf
+		// Infinite terms are summed apart from the finite ones, because units have no infinity.
 		case math.IsInf(p, 0):
 			overflowed += p
 		case a.dropsProduct(p, eu+ev):

@@ -63,6 +63,8 @@ func listSingleSums() (list [][]float64) {
 		[]float64{math.Inf(1), math.Inf(-1), 1},
 	)
 	for _, large := range []float64{1024, 16384} {
+		// The middle term is lost as soon as the sum has no bits for it beside the large one: the result
+		// shows the width of the accumulator.
 		for k := 0; k < 26; k += 2 {
 			list = append(list, []float64{large, math.Ldexp(1, -k), -large})
 		}

@@ -51,6 +51,7 @@ func addActivation(b *builder, x string) bool {
 	case "HardSigmoid":
 		b.addNode(op, []string{x}, v.WithRange(0, 1), newFloatAttribute("alpha", pickRandom(b, float32(0.2), 0.2, 1.0/6, 0.5)), newFloatAttribute("beta", pickRandom(b, float32(0.5), 0.5, 0.25)))
 	case "Tanh", "Erf", "Softsign", "Cos", "Sin":
+		// Above 32 fp16 rounds the argument by up to 1/64, which moves the result by as much.
 		if op == "Sin" && m > 32 {
 			return false
 		}
@@ -263,6 +264,7 @@ func randomOperandDims(b *builder, x []int) []int {
 	switch k := b.rng.IntN(100); {
 	case k < 18:
 		return pickRandom(b, []int{}, []int{1})
+	// Axis 1 has the channels, so this is the shape of a bias.
 	case k < 38:
 		return along(min(1, n-1))
 	case k < 55:

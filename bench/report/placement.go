@@ -117,6 +117,7 @@ func place(r *anesim.Result, m placement.Machine, s placement.Segmenter) (*place
 		}
 		net.Bytes[x.Output] = 2 * o.Elements
 		if l.Report != nil {
+			// A repeated run adds up the layer's times, and the plan is for one call.
 			o.EngineNs = float64(l.Report.Time) / float64(max(1, r.Options.Repeat))
 			o.Refused = cmp.Or(x.Lower.Legality(), tooLarge[x.Name])
 			o.Note = cmp.Or(describeState(n, x), describeSections(x))

@@ -138,6 +138,8 @@ func expandRealListItem(item string) ([]string, error) {
 	}
 	var values []string
 	for i := 0; len(values) <= maxValues; i++ {
+		// Adding the step again and again would add up its rounding. The conversion of the product
+		// prevents a fused multiply-add, which would give other values on arm64.
 		v := from + float64(float64(i)*by)
 		if times {
 			v = from * math.Pow(by, float64(i))

@@ -128,6 +128,7 @@ func (s *Sweep) hashFiles() (string, error) {
 		if err := errors.Join(err, f.Close()); err != nil {
 			return "", err
 		}
+		// The lengths separate the files, so that moving bytes from one to the next changes the hash.
 		fmt.Fprintf(h, "\n%d bytes\n", n)
 		any = true
 	}

@@ -61,6 +61,7 @@ func ReadStatus(names []string, interval time.Duration) []Status {
 		list[i] = readStatus(name)
 	}
 	if interval > 0 {
+		// All files share one wait, as the shards run at the same time.
 		time.Sleep(interval)
 		for i, name := range names {
 			again := readStatus(name)

@@ -147,6 +147,7 @@ func runNetwork(n *list.Network, inputs map[string]*reference.Tensor) (map[strin
 		if t == nil {
 			return nil, partition.Coverage{}, fmt.Errorf("missing input %q", in.Name)
 		}
+		// Not every index above 2048 is a number of fp16, so the layers of the host get the exact values.
 		o.Numbers[in.Name] = t.Data
 		o.Inputs[in.Name] = toFloat16(t.Data)
 	}

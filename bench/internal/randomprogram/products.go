@@ -368,6 +368,8 @@ func (g *generator) emitReduce() {
 		}
 		return sum
 	}
+	// The norm may be small enough for fp16 although the sum of squares, which the engine also holds in
+	// fp16, is not.
 	if most := largestMagnitude(g.Values[x].data); op == "reduce_l2_norm" && float64(len(g.Values[x].data))*most*most > maxSquares {
 		return
 	}

@@ -179,6 +179,7 @@ func (g *generator) emitConcat() {
 				return false
 			}
 			for i := range d {
+				// Interleaved parts take turns along the axis, so they must be equally long.
 				if v.Dims[i] != d[i] && (i != axis || interleave) {
 					return false
 				}

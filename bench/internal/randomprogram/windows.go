@@ -288,6 +288,7 @@ func (g *generator) emitPool() {
 	op := g.chooseName("max_pool", "avg_pool")
 	ceil := g.IntN(3) == 0
 	for i := range w.kernel {
+		// MIL allows ceil_mode only with equal padding on both sides.
 		ceil = ceil && w.before[i] == w.after[i]
 	}
 	out := w.resultExtents(d[2:], ceil)
@@ -472,6 +473,7 @@ func (g *generator) emitLayerNorm() {
 	for _, a := range axes {
 		shape = append(shape, d[a])
 	}
+	// One element is its own mean: the result would be beta, whatever the input.
 	if onnx.Elements(shape) < 2 {
 		return
 	}

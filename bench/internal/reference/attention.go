@@ -57,6 +57,7 @@ func (a attentionArgs) computeOutput(c *call) (y, k, v *Tensor, err error) {
 	}
 	keyHeads := make([]int, heads) // the head of the keys for each head of the queries
 	for i := range keyHeads {
+		// Consecutive heads of queries share a head of keys, as ONNX defines grouped queries.
 		keyHeads[i] = i / (heads / groups)
 	}
 	keys, err := k.selectSlices(1, keyHeads)
@@ -454,6 +455,8 @@ func computeGroupQueryAttention(c *call) ([]*Tensor, error) {
 	}
 	if lengths := c.inputTensor(5); lengths != nil {
 		for i, last := range lengths.toInts() {
+			// The input has the last index of each sequence with the new elements, not the number of the
+			// past ones.
 			filled := last + 1 - in[0].Dims[2]
 			if filled < 0 || filled > room || i > 0 && filled != past {
 				return nil, c.newUnsupportedError("sequences of different lengths")

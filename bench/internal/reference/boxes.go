@@ -17,6 +17,7 @@ func computeNonMaxSuppression(c *call) (*Tensor, error) {
 	if len(boxes.Dims) != 3 || len(scores.Dims) != 3 || boxes.Dims[2] != 4 || boxes.Dims[0] != scores.Dims[0] || boxes.Dims[1] != scores.Dims[2] {
 		return nil, fmt.Errorf("boxes and scores have shapes %v and %v; want [batch][boxes][4] and [batch][classes][boxes]", boxes.Dims, scores.Dims)
 	}
+	// The default of boxes per class is 0, which selects nothing; ONNX defines it so.
 	limits := [3]float64{0, 0, math.Inf(-1)} // boxes of a class, overlap, score
 	for i := range limits {
 		if t := c.inputTensor(2 + i); t != nil {

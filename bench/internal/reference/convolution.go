@@ -181,6 +181,8 @@ func (c *call) convolve(x, weights, bias *Tensor) (*Tensor, error) {
 		return y, err
 	}
 	plane, area, taps := countValidElements(w.in), countValidElements(w.out), countValidElements(w.kernel)
+	// The inputs of a tap are gathered once for all outputs of the group: a loop over the outputs outside
+	// would compute their places again for each of them.
 	line := make([]float64, area) // the inputs of a tap in one channel
 	for n := range x.Dims[0] {
 		for ch := range channels {

@@ -354,6 +354,8 @@ func computeQGemm(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
+	// There may be a scale for each column of the product, which is a column of b, or a row if b is
+	// transposed.
 	axis := -1
 	if c.flagAttribute("transB") {
 		axis = 0

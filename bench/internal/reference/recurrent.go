@@ -244,6 +244,8 @@ func (c *call) unrollCells(x, h0, c0 *Tensor, cells []*cell, backward []bool, st
 			for i := range n {
 				t := i
 				if backward[d] {
+					// A backward cell begins at the end of its own sequence, so the padding of shorter
+					// ones does not reach its state.
 					t = n - 1 - i
 				}
 				step(k, x.Data[(t*batch+b)*inputs:][:inputs], h, state)

@@ -285,6 +285,7 @@ func (r *resampling) elementWeights(coordinate float64) (first int, weights []fl
 		weights, total = append(weights, w), total+w
 	}
 	for i := range weights {
+		// The weights of a stretched kernel, or of one without its outer elements, do not add up to 1.
 		weights[i] /= total
 	}
 	return first, weights, nil
@@ -362,6 +363,7 @@ func (g *gridSampler) interpolateAt(plane, point []float64) (float64, error) {
 		if g.corners {
 			at = (p + 1) / 2 * float64(n-1)
 		}
+		// The comparison is also false for NaN. The conversions below need a number in the range of int.
 		if !(abs(at) <= maxElements) {
 			return 0, nil
 		}

@@ -271,6 +271,7 @@ func computeSlice(c *call) (*Tensor, error) {
 		}
 		var from int
 		from, dims[a] = resolveSliceBounds(starts[i], ends[i], step, n)
+		// The start of an empty slice may be one past the last element.
 		if dims[a] > 0 {
 			offset += from * by[a]
 		}
