@@ -190,6 +190,9 @@ func (p *Program) ANEC() ([]byte, error) {
 	if p.TextFile != nil {
 		return nil, errTextNotRead
 	}
+	if w := p.WeightsBAR(); w != regs.BARWeights {
+		return nil, &UnsupportedError{string(p.Form), fmt.Sprintf("weights have buffer %d of their own; the Linux driver's format has them in buffer %d", w, regs.BARWeights)}
+	}
 	ports, to, err := p.listANECPorts()
 	if err != nil {
 		return nil, err
@@ -290,7 +293,8 @@ func (p *Program) bufferData(bar int) []byte {
 // findWeightSections returns the offsets from the buffer of weights at which its sections after the first
 // begin, which are in segments __KERN_1 and up and follow it page by page.
 func (p *Program) findWeightSections() (starts []int) {
-	first := p.segmentContaining(p.BARs[regs.BARWeights])
+	begin := p.BARs[p.WeightsBAR()]
+	first := p.segmentContaining(begin)
 	if first == nil || !strings.HasPrefix(first.Name, "__KERN_") {
 		return nil
 	}
@@ -299,7 +303,7 @@ func (p *Program) findWeightSections() (starts []int) {
 		if t == nil || !strings.HasPrefix(t.Name, "__KERN_") || t.Addr != roundUpTo(end, PageSize) {
 			return starts
 		}
-		starts = append(starts, int(t.Addr-p.BARs[regs.BARWeights]))
+		starts = append(starts, int(t.Addr-begin))
 		end = t.End()
 	}
 }

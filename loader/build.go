@@ -26,6 +26,13 @@ type Builder struct {
 	Empty         []string           // names of segments without memory
 	NoteBytes     int                // size of a note command, 0 for none
 
+	// WeightsBAR, if it is not 0, is a buffer of its own for the weights and activation tables, which
+	// begins where the constants do. Buffer 1 then begins at offset TensorsAt of the constants, a multiple
+	// of 64. Programs of the compiler of 2026 are like this (3 of 3); where their containers have
+	// the two buffers is not known.
+	WeightsBAR int
+	TensorsAt  uint64
+
 	// Late selects the format of compilers since 2024. Operation commands are longer, the
 	// operand of an output port NAME is called NAME@output, and symbols mark the weight
 	// streams that a descriptor does not use.
@@ -35,7 +42,7 @@ type Builder struct {
 	WindowTaps map[int]regs.WindowTaps
 
 	// Also lists further procedures of the container. Only their fields Procedure, Chain,
-	// Constants, Ports and Scratch are used. The names of all ports in the container must
+	// Constants, WeightsBAR, TensorsAt, Ports and Scratch are used. The names of all ports in the container must
 	// differ.
 	Also []*Builder
 }
@@ -114,6 +121,12 @@ func (q *part) validate() error {
 		if p.BAR <= regs.BARScratch || p.BAR >= len(regs.BARs{}) {
 			return fmt.Errorf("port %s: buffer %d is not between %d and %d", p.Name, p.BAR, regs.BARScratch+1, len(regs.BARs{})-1)
 		}
+		if p.BAR == q.WeightsBAR {
+			return fmt.Errorf("port %s: buffer %d has the weights", p.Name, p.BAR)
+		}
+	}
+	if w := q.WeightsBAR; w != 0 && (w <= regs.BARScratch || w >= len(regs.BARs{})) {
+		return fmt.Errorf("weights: buffer %d is not between %d and %d", w, regs.BARScratch+1, len(regs.BARs{})-1)
 	}
 	return nil
 }
@@ -309,6 +322,10 @@ func (l *layout) placeText(at uint64) {
 	}
 	for _, q := range l.parts {
 		q.bars[regs.BARText], q.bars[regs.BARWeights] = l.text.Addr+q.text, l.consts.Addr+q.data
+		if q.WeightsBAR != 0 {
+			q.bars[q.WeightsBAR] = q.bars[regs.BARWeights]
+			q.bars[regs.BARWeights] += q.TensorsAt
+		}
 	}
 	// The usual form: text and constants are two sections of one segment. Constants elsewhere need
 	// segments of their own.

@@ -69,7 +69,7 @@ func (l *layout) newSymtabCommand() *symtabLoad {
 func (l *layout) addWeightSymbols(q *part, d *regs.Descriptor) []Symbol {
 	var f regs.File
 	var g regs.Groups
-	if d.Apply(&f) != nil || !d.Header.KernelBases.KBE0() || d.Header.KernelBases.KBase0() != regs.BARWeights {
+	if d.Apply(&f) != nil || !d.Header.KernelBases.KBE0() || int(d.Header.KernelBases.KBase0()) != cmp.Or(q.WeightsBAR, regs.BARWeights) {
 		return nil
 	}
 	f.Snapshot(&g)

@@ -56,7 +56,7 @@ func NewDescriptor(h regs.Header, g *regs.Groups) *regs.Descriptor {
 		d.Records = append(d.Records, regs.Record{Addr: w.Base, Values: all[first:len(all):len(all)]})
 	}
 	d.Words = regs.HeaderWords
-	if h.KernelBases&3 == 3 { // the kernel is a scratch surface: the header has an extra word, 0
+	if h.IsExtended() { // the kernel is a scratch surface: the header has an extra word, 0
 		d.Extended = true
 		d.Words++
 	}

@@ -3,6 +3,7 @@ package loader
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"anesim/hw/regs"
@@ -93,8 +94,11 @@ func (p *Program) Describe() iter.Seq2[*describe.Description, error] {
 
 // describeBufferPort returns the direction and the name, such as "input x", of a port whose memory
 // is buffer bar, or "" if there is none. If there are several, it prefers an output if write is
-// true and an input otherwise.
+// true and an input otherwise. A buffer of its own for weights has a name, too.
 func (p *Program) describeBufferPort(bar uint32, write bool) (text string) {
+	if int(bar) == p.WeightsBAR() {
+		return fmt.Sprintf("the weights (b%d)", bar)
+	}
 	for i := range p.Ports {
 		q := &p.Ports[i]
 		if q.BAR != int(bar) {
@@ -186,6 +190,20 @@ type Segment struct {
 // IsWeights reports whether the segment holds the constants of a program.
 func (s *Segment) IsWeights() bool {
 	return s.Name == "__TEXT" && s.Section == "__const" || strings.HasPrefix(s.Name, "__KERN_")
+}
+
+// WeightsBAR returns the index of the buffer from which the engines load weights and activation tables:
+// [regs.BARWeights], or a buffer of its own; see [Builder.WeightsBAR].
+func (p *Program) WeightsBAR() int {
+	for bar := regs.BARScratch + 1; bar < len(p.BARs); bar++ {
+		if p.BARs[bar] == 0 || slices.ContainsFunc(p.Ports, func(q Port) bool { return q.BAR == bar }) {
+			continue
+		}
+		if s := p.segmentContaining(p.BARs[bar]); s != nil && s.IsWeights() {
+			return bar
+		}
+	}
+	return regs.BARWeights
 }
 
 // End returns the device address after the last byte of the segment.

@@ -15,7 +15,10 @@ func (p *Program) Rebuild() (*Program, error) {
 	if p.Form == FormRegisters || p.Subtype != SubtypeM1 {
 		return nil, &UnsupportedError{string(p.Form), "unsupported by containers, which hold version 7 descriptors only"}
 	}
-	b := &Builder{Procedure: p.Procedure, Constants: p.bufferData(regs.BARWeights), Sections: p.findWeightSections()}
+	b := &Builder{Procedure: p.Procedure, Constants: p.bufferData(p.WeightsBAR()), Sections: p.findWeightSections()}
+	if w := p.WeightsBAR(); w != regs.BARWeights {
+		b.WeightsBAR, b.TensorsAt = w, p.BARs[regs.BARWeights]-p.BARs[w]
+	}
 	for i := range p.Ports {
 		q := p.Ports[i]
 		if q.BAR == regs.BARWeights {

@@ -64,7 +64,7 @@ func collectConstants(p *loader.Program, set []firmware.Override) ([]Constants, 
 				c.Parts = append(c.Parts, s.Data[addr-s.Addr:][:n])
 			}
 		}
-		if h := t.Header.KernelBases; h.KBE0() && h.KBase0() == regs.BARWeights {
+		if h := t.Header.KernelBases; h.KBE0() && int(h.KBase0()) == p.WeightsBAR() {
 			for _, l := range dma.Lanes(g, t.Bases.Kernel) {
 				if l.On {
 					add(l.Addr, uint64(l.Size))

@@ -41,7 +41,7 @@ func (s *state) checkWeights(t *regs.Task) {
 // constants, as an input or an output of the program, is not checked: no program shows its bits.
 func (s *state) checkWeightWriter(t *regs.Task) {
 	td := int32(t.Index)
-	if b := t.Header.KernelBases; t.Operands.Kernel.On && b.KBE0() && b.KBase0() != regs.BARScratch && b.KBase0() != regs.BARWeights {
+	if b := t.Header.KernelBases; t.Operands.Kernel.On && b.KBE0() && b.KBase0() != regs.BARScratch && int(b.KBase0()) != s.program.WeightsBAR() {
 		return
 	}
 	if tde := t.Header.Control.TDE(); tde != (len(s.writers) > 0) {

@@ -12,7 +12,7 @@ func (s *state) checkRelocations(d *regs.Descriptor, g *regs.Groups, relocated m
 	const name = "KernelDMASrc.CoeffBaseAddr"
 	register, _ := regs.Lookup("KernelDMASrc", "CoeffBaseAddr[0]")
 	bases := d.Header.KernelBases
-	ofConstants := bases.KBE0() && bases.KBase0() == regs.BARWeights
+	ofConstants := bases.KBE0() && int(bases.KBase0()) == s.program.WeightsBAR()
 	without, first := 0, 0
 	for lane, c := range g.KernelDMASrc.CoeffDMAConfig {
 		words := s.program.WordsOf(d, register.Addr()+4*uint32(lane))

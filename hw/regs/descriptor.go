@@ -45,7 +45,7 @@ type Descriptor struct {
 	Offset   uint32 // byte offset in __text
 	Words    int    // size in words, header and records
 	Header   Header
-	Extended bool   // an extra word follows the header, because bits 0 and 1 of header word 9 are set
+	Extended bool   // an extra word follows the header, because the kernel is in the scratch buffer
 	Extra    uint32 // the extra word
 	Records  []Record
 }
@@ -61,9 +61,10 @@ func (d *Descriptor) Apply(f *File) error {
 	return nil
 }
 
-// isExtended reports whether an extra word follows the header. This was seen for tasks whose kernel
-// is a scratch surface (48 of 2,677).
-func (h *Header) isExtended() bool { return h.KernelBases&3 == 3 }
+// IsExtended reports whether an extra word follows the header: for tasks whose kernel is in buffer
+// [BARScratch] (48 of 2,677). That other buffers with both low bits set, such as 7, have no extra word is
+// inferred: weights may be in any buffer behind those of the ports.
+func (h *Header) IsExtended() bool { return h.KernelBases.KBase0() == BARScratch }
 
 // Decode decodes the descriptor at text[off:], which has the given size in words. The argument
 // index is used only in errors. If words is 0, as for the first descriptor of a program without a

@@ -511,3 +511,14 @@ func TestWindowTapsAsJSON(t *testing.T) {
 		t.Errorf("%+v, %v, want %+v", got, err, w)
 	}
 }
+
+// Only a kernel in the scratch buffer has an extra header word. Weights may be in any buffer behind those of
+// the ports, and that one's index may have the low bits of the scratch buffer's.
+func TestExtraWordOfScratchKernelsAlone(t *testing.T) {
+	for bar := range uint32(len(regs.BARs{})) {
+		h := regs.Header{KernelBases: regs.HeaderKernelBases(0).WithKBE0(true).WithKBase0(bar)}
+		if got := h.IsExtended(); got != (bar == regs.BARScratch) {
+			t.Errorf("kernel in buffer %d: extra word %v", bar, got)
+		}
+	}
+}

@@ -46,7 +46,7 @@ func (f *frame) readDescriptor(text *window, index int, off uint32, words int) e
 	}
 	f.Header.loadWords(&h)
 	at := base + HeaderBytes
-	if f.Header.isExtended() {
+	if f.Header.IsExtended() {
 		if at+4 > end {
 			return fail(at, "missing extra header word declared by header word 9")
 		}

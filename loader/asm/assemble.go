@@ -128,7 +128,7 @@ func (a *assembler) finishUnit() (*Unit, error) {
 			return nil, t.at.errorAt(t.at.tokens[1], "offset %#x is more than %#x bytes after the previous descriptor", off, maxLineBytes)
 		}
 		t.Words = regs.HeaderWords
-		t.Extended = t.header[9]&3 == 3
+		t.Extended = regs.HeaderKernelBases(t.header[9]).KBase0() == regs.BARScratch
 		if t.Extended {
 			t.Words++
 		} else if t.Extra != 0 {

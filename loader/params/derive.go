@@ -262,7 +262,7 @@ func findFirstDifference(derived, p *loader.Program, name string, value uint64) 
 // findConstants returns the program's constants, from the start of the weights buffer to the end of
 // its segment, or nil if the program has none.
 func findConstants(p *loader.Program) []byte {
-	at := p.BARs[regs.BARWeights]
+	at := p.BARs[p.WeightsBAR()]
 	for i := range p.Segments {
 		if s := &p.Segments[i]; at >= s.Addr && at-s.Addr < uint64(len(s.Data)) {
 			return s.Data[at-s.Addr:]

@@ -145,7 +145,7 @@ func (p *Program) Weights(name string, values []float16.Float16) error {
 // findConstants returns the program's constants, from the start of the weights buffer to the end of
 // its segment, or nil if the file has none.
 func (p *Program) findConstants() []byte {
-	at := p.BARs[regs.BARWeights]
+	at := p.BARs[p.WeightsBAR()]
 	for i := range p.Segments {
 		if s := &p.Segments[i]; at >= s.Addr && at-s.Addr < uint64(len(s.Data)) {
 			return s.Data[at-s.Addr:]
@@ -195,7 +195,7 @@ func (p *Program) findLayout(name string) (int, *coeff.Layout, error) {
 		}
 		// The first task that loads the weights decides: others that share them are assumed to read them
 		// in the same layout.
-		l, err := coeff.ReadLayout(&d.Header, &g)
+		l, err := coeff.ReadLayout(&d.Header, &g, p.WeightsBAR())
 		if err != nil {
 			return 0, nil, &Error{What: name, Why: "unsupported weight layout", Err: err}
 		}
@@ -231,7 +231,7 @@ func (p *Program) findWeights(name string) (addr uint64, ok bool) {
 func (p *Program) loadsWeightsFrom(g *regs.Groups, addr uint64) bool {
 	k := &g.KernelDMASrc
 	for i, c := range k.CoeffDMAConfig {
-		if c.En() && p.BARs[regs.BARWeights]+uint64(k.CoeffBaseAddr[i].Bytes()) == addr {
+		if c.En() && p.BARs[p.WeightsBAR()]+uint64(k.CoeffBaseAddr[i].Bytes()) == addr {
 			return true
 		}
 	}

@@ -112,11 +112,11 @@ func (t *step) waitForStaging(other *task.Task) {
 }
 
 // addWaitBits returns r with the dependency bits that an access to the given tile needs. The access
-// waits for the source and the result of other, the last task of the other engine, where they
+// waits for the sources and the result of other, the last task of the other engine, where they
 // overlap with the tile. If own is set, the access also waits for all earlier work of the task's
 // own engine.
 func (t *step) addWaitBits(r regs.L2Route, tile *task.Tile, other *task.Task, own bool) regs.L2Route {
-	source := other != nil && tile.Overlaps(other.First)
+	source := other != nil && (tile.Overlaps(other.First) || other.Second != nil && tile.Overlaps(other.Second))
 	result := other != nil && tile.Overlaps(other.Result)
 	if t.Planar() {
 		return r.WithAPlnrSrc(own).WithAPlnrRslt(own).WithAConvSrc(source).WithAConvRslt(result)

@@ -61,7 +61,7 @@ func (p *program) setControlWord(i int, starts []bool) {
 	w := t.h.Control
 	w = w.WithSPL(starts[i]).WithTSR(starts[i+1]).WithTSE(starts[i+1])
 	w = w.WithDPC(t.DescribesResult).WithSPC(t.DescribesSource)
-	w = w.WithTDE(t.h.KernelBases&3 == 3)
+	w = w.WithTDE(t.h.IsExtended())
 	// Set for a planar task whose result stays in the L2, is not described in the scratch buffer,
 	// and is not read tile by tile by the MAC engines (seen in 12 of 12 tasks).
 	linked := task.IsLinked(p.tasks, i+1) && !p.tasks[i+1].Planar()

@@ -39,10 +39,11 @@ func newLayoutError(format string, args ...any) error {
 	return &LayoutError{fmt.Sprintf(format, args...)}
 }
 
-// ReadLayout computes the layout of a descriptor's weights from its header h and its registers g.
+// ReadLayout computes the layout of a descriptor's weights from its header h and its registers g. The
+// weights are in buffer bar of the program.
 // The error is a *LayoutError if the descriptor has no constant weights or if their order is not
 // known.
-func ReadLayout(h *regs.Header, g *regs.Groups) (*Layout, error) {
+func ReadLayout(h *regs.Header, g *regs.Groups, bar int) (*Layout, error) {
 	refuse := func(format string, args ...any) (*Layout, error) { return nil, newLayoutError(format, args...) }
 	c, n := &g.Common, &g.NE
 	v := c.ConvCfg
@@ -50,7 +51,7 @@ func ReadLayout(h *regs.Header, g *regs.Groups) (*Layout, error) {
 	switch {
 	case g.Planar() || n.MACCfg.OpMode() != regs.MultiplyAccumulate:
 		return refuse("descriptor does not multiply by weights")
-	case !h.KernelBases.KBE0() || h.KernelBases.KBase0() != regs.BARWeights:
+	case !h.KernelBases.KBE0() || int(h.KernelBases.KBase0()) != bar:
 		return refuse("kernel DMA does not read the program's constants")
 	case n.KernelCfg.KernelFmt() != regs.FormatFP16:
 		return refuse("format is %v; want fp16", n.KernelCfg.KernelFmt())

@@ -130,8 +130,16 @@ func (n *Network) Join() (*Joined, error) {
 		return nil, err
 	}
 	sections := task.SplitConstants(c, &j.constants, loader.MaxKernelSection, loader.PageSize)
+	weights, tensors := 0, 0
+	if bar := place.Bar4 + len(j.builder); j.ofRelease(layer.Release2026) && bar < len(regs.BARs{}) {
+		if at, ok := task.SeparateWeights(c, bar); ok {
+			weights, tensors = bar, at
+		}
+	}
 	return &Joined{&loader.Builder{
 		Procedure:     "net",
+		WeightsBAR:    weights,
+		TensorsAt:     uint64(tensors),
 		Chain:         chain.Finish(c, n.Target),
 		Constants:     j.constants.Data,
 		ConstantBytes: uint64(j.constants.Bytes),
@@ -140,6 +148,11 @@ func (n *Network) Join() (*Joined, error) {
 		Ports:         j.builder,
 		Scratch:       uint64(j.scratch),
 	}, runs, into, j.occupied, j.spilled}, nil
+}
+
+// ofRelease reports whether layers are compiled as by the given release of the compiler.
+func (j *joiner) ofRelease(r layer.Release) bool {
+	return slices.ContainsFunc(j.nodes, func(n node) bool { return n.Part.Layer.Release == r })
 }
 
 // A joiner holds the state of one call of Join.

@@ -37,8 +37,8 @@ import (
 //
 // (The thirteenth is a product whose only reader streams to memory.) Blocks that are all that L2 holds are
 // described in the scratch buffer (1 of 1). Places in L2 are those of [place.Allocate], but for the rules
-// at placeStatistics, emitAffine, emitPixelProduct and holdLinkedSources; the only addresses that differ
-// are those of one of the three norms, by 64 bytes.
+// at placeStatistics, emitAffine, emitPixelProduct and holdLinkedSources. All words of the three programs are
+// the compiler's.
 type pixelChain struct {
 	*chain
 	results   map[string]uint32    // buffers of the results of the chain

@@ -250,9 +250,11 @@ func (c *pixelChain) emitAffine(g *Group, v *value) {
 	at := place.ResultTile(s)
 	m := place.Surface(regs.BARWeights, layer.Shape{N: 1, C: 1, H: 2, W: v.width})
 	kept := c.keepResultInL2(prep, at, at.Row*s.Height, nil)
-	// The copy does not wait for the planar task before it (seen in 2 of 3 tasks; the third writes over a
-	// source of that task, and waits).
-	kept.extent.First, kept.extent.Lowest = max(0, kept.extent.First-1), true
+	// The copy does not wait for the planar task before it (2 of 2 tasks), unless an input of the chain stays
+	// in L2 for a later task: then it may write over a source of that task, and wait (1 of 1).
+	if kept.extent.Lowest = true; !c.holdsInput() {
+		kept.extent.First = max(0, kept.extent.First-1)
+	}
 	c.loadFirstSource(prep, m, prep.SourceTile(), false)
 	c.appendTask(prep)
 	if !c.dryRun {
@@ -269,6 +271,16 @@ func (c *pixelChain) emitAffine(g *Group, v *value) {
 	c.readPixels(t, x)
 	c.readSecondFromTile(t, kept, at)
 	c.writePixels(g, t, v, x)
+}
+
+// holdsInput reports whether L2 has an input of the chain that a later group reads.
+func (c *pixelChain) holdsInput() bool {
+	for name, v := range c.values {
+		if v.columnTile != nil && v.columnTile.source && c.left[name] > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // regroupPixels returns the tile that holds x in blocks. It appends transposes if there is none.

@@ -45,6 +45,38 @@ func SplitConstants(tasks []*Task, s *coeff.Section, limit, page int) (starts []
 	return starts
 }
 
+// SeparateWeights makes the tasks load weights and activation tables from buffer bar instead of from the
+// constants. The constants stay as they are: buffer bar begins where they do, and buffer BARWeights, from
+// which the tile DMA loads tensors, at the first of these, whose offset SeparateWeights returns. bar is a
+// buffer behind those of the ports. The compiler of 2026 does this (3 of 3 programs). If no task loads
+// weights, SeparateWeights changes nothing and reports false.
+func SeparateWeights(tasks []*Task, bar int) (tensors int, ok bool) {
+	tensors = -1
+	first := func(at int) {
+		if tensors < 0 || at < tensors {
+			tensors = at
+		}
+	}
+	for _, t := range tasks {
+		if k := t.h.KernelBases; k.KBE0() && k.KBase0() == regs.BARWeights {
+			t.h.KernelBases, ok = k.WithKBase0(uint32(bar)), true
+		}
+		if b := t.h.Bases; b.RBE0() && b.RBase0() == regs.BARWeights {
+			first(int(t.g.TileDMASrc.Src1Base.Bytes()))
+		}
+		if b := t.h.Bases; b.RBE1() && b.RBase1() == regs.BARWeights {
+			first(int(t.g.TileDMASrc.Src2Base.Bytes()))
+		}
+	}
+	if !ok || tensors <= 0 {
+		return 0, ok
+	}
+	for _, t := range tasks {
+		t.moveConstants([]move{{tensors, -tensors}})
+	}
+	return tensors, true
+}
+
 // A move says that the constants from an offset on are by bytes further behind than they were.
 type move struct{ from, by int }
 

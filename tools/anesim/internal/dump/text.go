@@ -61,7 +61,7 @@ func (d *dumper) printSummary() {
 	var memory, ports terminal.Table
 	for i := range p.Segments {
 		s := &p.Segments[i]
-		memory.Add(quoteName(s.String()), formatAddress(s.Addr), formatAddress(s.Size)+" bytes", formatProtection(s.Prot), d.bufferName(s.Addr))
+		memory.Add(quoteName(s.String()), formatAddress(s.Addr), formatAddress(s.Size)+" bytes", formatProtection(s.Prot), d.listBuffers(s))
 	}
 	d.printTable(&memory)
 	d.printf("\nports\n")
@@ -270,14 +270,20 @@ func (d *dumper) printCaptured() {
 	}
 }
 
-// bufferName returns the name of the buffer with the base address addr, or "" if there is none.
-func (d *dumper) bufferName(addr uint64) string {
+// listBuffers returns the names of the buffers that begin in segment s, the one at its start first.
+// A buffer further back has its offset.
+func (d *dumper) listBuffers(s *loader.Segment) string {
+	var first, others string
 	for i, a := range d.p.BARs {
-		if a != 0 && a == addr {
-			return bufferLabel(i)
+		switch {
+		case a == 0 || a < s.Addr || a >= s.End():
+		case a == s.Addr && first == "":
+			first = bufferLabel(i)
+		case a > s.Addr && s.IsWeights():
+			others += fmt.Sprintf("  %s at %#x", bufferLabel(i), a-s.Addr)
 		}
 	}
-	return ""
+	return first + others
 }
 
 func formatAddress(v uint64) string { return fmt.Sprintf("%#x", v) }
