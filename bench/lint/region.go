@@ -49,10 +49,10 @@ var (
 // newMemoryLayout returns the layout of an operand in device memory at the address addr.
 func newMemoryLayout(o *regs.Operand, addr uint64) layout {
 	planes, row := o.Channels, o.Width
-	switch {
-	case o.Transposed:
+	if o.Transposed {
 		planes, row = row, planes
-	case o.Interleave > 1:
+	}
+	if o.Interleave > 1 {
 		planes, row = (planes+o.Interleave-1)/o.Interleave, row*o.Interleave
 	}
 	names := &memoryStrides[o.Role]

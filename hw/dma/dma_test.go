@@ -62,6 +62,7 @@ func TestWalksRoundTrip(t *testing.T) {
 		"planar":      {Shape: shape, Row: 0x40, Plane: 0x80, Group: 0x180},
 		"transposed":  {Shape: shape, Row: 0x100, Plane: 0x20, Group: 0x200, Transposed: true},
 		"interleaved": {Shape: shape, Row: 0x40, Plane: 0x80, Group: 0x100, Interleave: 2},
+		"both":        {Shape: shape, Row: 0x100, Plane: 0x20, Group: 0x200, Transposed: true, Interleave: 2},
 	} {
 		m := memory(t, Segment{"s", 0x1000, s.Span(), nil})
 		n := shape.Elements() / shape.Groups

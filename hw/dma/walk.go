@@ -15,6 +15,7 @@ type View struct {
 	base             int // offset of the group and plane
 	row, plane, step int // bytes to the next row, channel and element
 	interleave       int // channels interleaved at each element, at least one
+	columns          int // columns interleaved at each channel, at least one: of a transposed tensor
 }
 
 // View returns a view of depth plane d of group g of the tensor at addr, whose layout is s. It
@@ -25,10 +26,11 @@ func (m *Memory) View(addr uint64, s *regs.Surface, g, d int) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	v := View{b, g*int(s.Group) + d*int(s.DepthStride) - int(low), int(s.Row), int(s.Plane), elementBytes, 1}
+	v := View{b, g*int(s.Group) + d*int(s.DepthStride) - int(low), int(s.Row), int(s.Plane), elementBytes, 1, 1}
 	switch {
 	case s.Transposed:
-		v.plane, v.step = v.step, v.plane
+		v.columns = max(1, s.Interleave)
+		v.plane, v.step = v.step*v.columns, v.plane
 	case s.Interleave > 1:
 		v.interleave = s.Interleave
 		v.step *= s.Interleave
@@ -40,7 +42,7 @@ const elementBytes = 2
 
 // elementOffset returns the offset in v.b of column x of row y of channel c.
 func (v View) elementOffset(c, y, x int) int {
-	return v.base + c/v.interleave*v.plane + c%v.interleave*elementBytes + y*v.row + x*v.step
+	return v.base + c/v.interleave*v.plane + c%v.interleave*elementBytes + y*v.row + x/v.columns*v.step + x%v.columns*elementBytes
 }
 
 // Row copies the first len(dst) elements of row y of channel c to dst.
@@ -49,6 +51,12 @@ func (v View) Row(dst []float16.Float16, c, y int) {
 		return
 	}
 	at := v.elementOffset(c, y, 0)
+	if v.columns > 1 {
+		for x := range dst {
+			dst[x] = float16.Float16(binary.LittleEndian.Uint16(v.b[v.elementOffset(c, y, x):]))
+		}
+		return
+	}
 	if v.step != elementBytes {
 		for x := range dst {
 			dst[x] = float16.Float16(binary.LittleEndian.Uint16(v.b[at+x*v.step:]))
@@ -73,6 +81,12 @@ func (v View) SetRow(src []float16.Float16, c, y, x int) {
 		return
 	}
 	at := v.elementOffset(c, y, x)
+	if v.columns > 1 {
+		for i, h := range src {
+			binary.LittleEndian.PutUint16(v.b[v.elementOffset(c, y, x+i):], uint16(h))
+		}
+		return
+	}
 	if v.step != elementBytes {
 		for i, h := range src {
 			binary.LittleEndian.PutUint16(v.b[at+i*v.step:], uint16(h))

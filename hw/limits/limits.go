@@ -64,9 +64,6 @@ func checkOperands(g *regs.Groups, o *regs.Operands) *evidence.Limit {
 		if s.DRAM && s.Role != regs.Destination && s.Used && s.Tile.Transposed {
 			return evidence.Unspecified("transposing %v while it is read from memory is not supported", s.Role)
 		}
-		if s.DRAM && s.Transposed && s.Interleave > 1 {
-			return evidence.Unspecified("transposing and interleaving %v at once is not supported", s.Role)
-		}
 		if l := findOverlap(s); l != nil {
 			return l
 		}

@@ -28,7 +28,9 @@ type Surface struct {
 	Transposed  bool
 	// If Interleave is above one, that many channels are interleaved at each x:
 	// (c/Interleave)*Plane + (x*Interleave + c%Interleave)*2 (from bytes: the runtime matmul writes
-	// its kernel operand four channels wide).
+	// its kernel operand four channels wide). If the surface is transposed too, these are the channels of the
+	// result after the exchange: (x/Interleave)*Plane + (c*Interleave + x%Interleave)*2 (inferred: one program,
+	// of which only the number of tasks and the scratch memory are known, has room for both in one task).
 	Interleave int
 	Element    int // bytes per element, 0 for fp16
 }
@@ -53,10 +55,10 @@ func (s *Surface) Extent() (low, high int64) {
 		return 0, 0
 	}
 	outer, inner := s.Channels, s.Width
-	switch {
-	case s.Transposed:
+	if s.Transposed {
 		outer, inner = inner, outer
-	case s.Interleave > 1:
+	}
+	if s.Interleave > 1 {
 		outer, inner = (outer+s.Interleave-1)/s.Interleave, inner*s.Interleave
 	}
 	high = int64(inner) * int64(s.elementBytes())

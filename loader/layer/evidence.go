@@ -53,7 +53,7 @@ func (l *Layer) describeUnknownForm() string {
 	case (l.Op == Max || l.Op == Min) && l.Second == Constant:
 		return "no program shows a maximum or minimum with one constant per channel: the constants are lowered as a tensor of one pixel"
 	case l.TransposeX || l.TransposeY:
-		return "the compiler transposes a side of a matmul in L2; the tasks here differ"
+		return "no program shows how the compiler transposes a side of a matmul: a table counts its tasks, and their registers are inferred"
 	}
 	return ""
 }

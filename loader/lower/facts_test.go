@@ -13,14 +13,6 @@ import (
 	"anesim/vectors/material"
 )
 
-// factGaps lists, by a layer's words, what differs from the compiler's program: ours and the
-// compiler's.
-var factGaps = map[string]string{
-	// The compiler transposes the left side and interleaves its rows in one task; how its registers say
-	// so is not known.
-	"matmul m=64 k=128 n=256 tx=true rhs=runtime": "3 tasks for 2, scratch 32768 for 16384",
-}
-
 // TestFacts compares layers whose text is not at hand with what is known of the compiler's programs:
 // the number of tasks, and the bytes of constants and scratch.
 func TestFacts(t *testing.T) {
@@ -55,8 +47,8 @@ func TestFacts(t *testing.T) {
 				differ = append(differ, got+" for "+want)
 			}
 		}
-		if got := strings.Join(differ, ", "); got != factGaps[row[1]] {
-			t.Errorf("%s: %q, want %q", row[1], got, factGaps[row[1]])
+		if len(differ) > 0 {
+			t.Errorf("%s: %s", row[1], strings.Join(differ, ", "))
 		}
 	}
 }

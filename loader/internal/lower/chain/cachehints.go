@@ -202,12 +202,13 @@ func operandRange(o *regs.Operand, bar uint32) byteRange {
 	low, high := o.Extent()
 	s := byteRange{bar: bar, from: int64(o.Base) + low, to: int64(o.Base) + (high+line-1)&^(line-1)}
 	row, elements := o.Width, o.Elements()
-	switch {
-	case elements == 0:
+	if elements == 0 {
 		return s
-	case o.Transposed:
+	}
+	if o.Transposed {
 		row = o.Channels
-	case o.Interleave > 1:
+	}
+	if o.Interleave > 1 {
 		row *= o.Interleave
 	}
 	rows := int64(elements / row)

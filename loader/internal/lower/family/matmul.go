@@ -275,14 +275,14 @@ func lowerTransposedMatMul(o *Output, j job) error {
 		}
 		to["z"] = o.placePort(j, "z", loader.Input, bar, given, place.Surface(bar, given))
 		bar = place.Bar6
-		if j.layer.TransposeY {
-			// A row chain reads the right side transposed, which saves the transpose.
-			if !j.layer.TransposeX && !canReadLeftRows(&l) {
-				to["x"] = o.placePort(j, "x", loader.Input, bar, left, place.Surface(bar, left))
-				if tryLowerAsRowChain(o, j, to["x"], to["z"], y) {
-					return nil
-				}
+		// A row chain transposes in its own tasks, which saves a pass over either side.
+		if j.layer.TransposeX || !canReadLeftRows(&l) {
+			to["x"] = o.placePort(j, "x", loader.Input, bar, left, place.Surface(bar, left))
+			if tryLowerAsRowChain(o, j, to["x"], to["z"], y) {
+				return nil
 			}
+		}
+		if j.layer.TransposeY {
 			transposed := o.allocateTensor(right)
 			if err := transposeMatrices(o, j.layer, given, to["z"], transposed); err != nil {
 				return err

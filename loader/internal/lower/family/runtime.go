@@ -108,14 +108,14 @@ func canReadLeftRows(l *layer.Layer) bool {
 // 6 at 512, and [1,S,S] by [1,S,D] has 2, 2, 3 and 5.
 func tryLowerAsRowChain(o *Output, j job, x, z, y place.Memory) bool {
 	l := j.layer
-	if j.at != nil || o.Scratch > 0 || l.NeedsTable() || l.TransposeX {
+	heads := l.In.N * l.In.C
+	if j.at != nil || o.Scratch > 0 || l.NeedsTable() || l.TransposeX && heads > 1 {
 		return false
 	}
-	heads := l.In.N * l.In.C
 	g := rows.Group{
 		Kind: rows.PairProduct, Layer: *l, Inputs: []string{"x", "z"}, Output: "y",
 		Heads: heads, Rows: l.In.H, Width: l.Columns, Activation: l.Activation, Transposed: l.TransposeY,
-		Scale: l.Factor,
+		LeftColumns: l.TransposeX, Scale: l.Factor,
 	}
 	right := l.In.W
 	if l.TransposeY {

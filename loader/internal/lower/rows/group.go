@@ -49,4 +49,5 @@ type Group struct {
 	Squares     bool            // of a ChannelMean
 	Addend      float16.Float16 // of a ChannelMean; added to the mean
 	Transposed  bool            // the rows of the second tensor are the columns of the result
+	LeftColumns bool            // of a PairProduct outside of chains: the first tensor is stored as its columns
 }

@@ -10,12 +10,22 @@ import (
 
 // interleaveRows returns the place in the scratch buffer of the rows of v as weights, for matmuls
 // whose left sides have m rows. If the rows are not there yet, it appends a planar task that copies
-// them.
-func (c *chain) interleaveRows(v *value, m int) *kernelSurface {
+// them, and transposes them if columns is set: then memory has the columns of v. (That one task does both is
+// known from a table, which counts 2 tasks and room for one copy. That it is this one is inferred.)
+func (c *chain) interleaveRows(v *value, m int, columns bool) *kernelSurface {
 	if v.kernel != nil && v.kernel.m == m {
 		return v.kernel
 	}
 	s := v.channelShape()
+	if columns {
+		s.Channels, s.Width = s.Width, s.Channels
+		t, from := task.NewTranspose(s), place.Matrix(v.mem.Bar, v.width, v.rows)
+		from.Base = v.mem.Base
+		c.loadFirstSource(t, from, t.SourceTile(), false)
+		c.writeRowsAsWeights(t, v, m)
+		c.appendTask(t)
+		return v.kernel
+	}
 	t := task.Planar{Form: regs.FormConstant, In: s}.Task()
 	at := place.Packed(s)
 	if v.rowTile != nil {
@@ -109,7 +119,7 @@ func (c *chain) emitPairProduct(g *Group, v *value, out bool) bool {
 	if x.rows != g.Heads*m || z.rows != g.Heads*rows || z.width != width {
 		return false
 	}
-	left := c.interleaveRows(x, m)
+	left := c.interleaveRows(x, m, g.LeftColumns)
 	columns := !out && wantsColumns(c.uses[g.Output], false) && g.Heads == 1
 	var e *place.Extent
 	for head := range g.Heads {
