@@ -198,6 +198,33 @@ func TestReleaseOfNetworks(t *testing.T) {
 	}
 }
 
+// TestAttentionOfRelease2026 checks that the compiler of 2026 divides large attention as the newest does:
+// scores never go through memory, and the values are the weights of the second product, as in a chain of
+// that compiler.
+func TestAttentionOfRelease2026(t *testing.T) {
+	const file = `inputs: {q: {c: 4, h: 768, w: 64}, k: {c: 4, h: 768, w: 64}, v: {c: 4, h: 768, w: 64}}
+layers:
+  - {op: matmul, from: [q, k], rhs: runtime, ty: true, n: 768}
+  - {name: softmax, op: softmax, axis: w}
+  - {name: y, op: matmul, rhs: runtime, n: 64, from: [softmax, v]}
+`
+	moved := map[string]uint64{}
+	for _, release := range []string{"newest", "2026"} {
+		m := readModel(t, "attention.yaml", []byte(file), anesim.OpenOptions{Release: release})
+		r, err := m.Run(t.Context(), anesim.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range r.Report.Descriptors {
+			moved[release] += d.DMA.Total()
+		}
+	}
+	const scores = 2 * 4 * 768 * 768 * 2 // written and read
+	if moved["2026"] != moved["newest"] || moved["2026"] >= scores {
+		t.Errorf("bytes moved: %v; want the same, and fewer than the %d of scores in memory alone", moved, scores)
+	}
+}
+
 // TestReleaseOption checks that the option of a release does to a program of Core ML what the key does to a
 // list of layers, wins over the key, and is refused where it means nothing.
 func TestReleaseOption(t *testing.T) {

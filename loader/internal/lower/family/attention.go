@@ -65,7 +65,8 @@ func LowerAttention(a *Attention) (*Output, bool) {
 		!a.ValuesLeft && (second.TransposeX != a.KeysLeft || second.In.H != l.m || second.In.W != l.n),
 		a.ValuesLeft && (second.TransposeY == a.KeysLeft || second.In.W != l.n || second.Columns != l.m),
 		first.Activation != 0 || second.Activation != 0 || soft.Activation != 0,
-		first.Release != 0 || len(a.Weights.Table) != coeff.TableBytes || len(a.Weights.Reciprocal) != coeff.TableBytes,
+		// Only the release of 2023 does not divide attention.
+		first.Release == layer.Release2023 || len(a.Weights.Table) != coeff.TableBytes || len(a.Weights.Reciprocal) != coeff.TableBytes,
 		soft.In != p || second.In.N*second.In.C != p.N*p.C, checkMaximumChannels(l.n) != nil:
 		return nil, false
 	}
