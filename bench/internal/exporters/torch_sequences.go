@@ -300,15 +300,15 @@ var torchSequenceForms = []form{
 	}},
 	{"shape that is computed", sequence, func(w *writer, x string) string {
 		d := w.dims(x)
+		if d[2]%2 != 0 {
+			return ""
+		}
 		shape := w.node("Shape", in(x))
 		dim := func(i int) string {
 			v := w.node("Gather", in(shape, w.index(i)), number("axis", 0))
 			return w.squeeze("Unsqueeze", v, 0)
 		}
 		y := w.node("Reshape", in(x, w.node("Concat", in(dim(0), dim(1), w.ints(2), w.ints(-1)), number("axis", 0))))
-		if d[2]%2 != 0 {
-			return ""
-		}
 		y = w.activation(w.transpose(y, 0, 2, 1, 3))
 		return w.node("Reshape", in(w.transpose(y, 0, 2, 1, 3), w.node("Concat", in(dim(0), dim(1), w.ints(d[2])), number("axis", 0))))
 	}},

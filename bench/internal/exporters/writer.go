@@ -14,11 +14,11 @@ import (
 
 // A writer writes a graph node by node and computes each node, so that shapes are known.
 type writer struct {
-	rng   *rand.Rand
-	graph *onnxgraph.Graph
-	data  map[string]*reference.Tensor
-	err   error // of the first node that could not be computed
-	count int
+	rng     *rand.Rand
+	graph   *onnxgraph.Graph
+	data    map[string]*reference.Tensor
+	err     error // of the first node that could not be computed
+	count   int
 	largest float64 // element of any tensor
 }
 
