@@ -155,7 +155,7 @@ func (j *joiner) reserveConstants() {
 	total := 0
 	seen := map[*Part]bool{}
 	for i := range j.steps {
-		if p := j.steps[i].part; !seen[p] {
+		if p := j.steps[i].part.constantsOwner(); !seen[p] {
 			seen[p] = true
 			total += layer.RoundUp(p.output.Constants.Bytes, 64)
 		}
@@ -183,6 +183,11 @@ func (j *joiner) mergeTargets() []int {
 	for _, n := range j.nodes {
 		for _, other := range n.members[1:] {
 			into[other] = into[n.members[0]]
+		}
+	}
+	for i := range j.steps {
+		if s := &j.steps[i]; s.doneBy > 0 {
+			into[j.nodes[s.node].members[0]] = into[j.nodes[j.steps[s.doneBy-1].node].members[0]]
 		}
 	}
 	return into
@@ -229,7 +234,8 @@ func (j *joiner) placeTensorsInScratch(resident []bool) (own []int) {
 		// so they reuse each other's bytes.
 		add(&steps[i], s.part.output.Scratch, i, i)
 		for _, at := range append([]int{s.output}, s.more...) {
-			if out := &j.tensors[at]; !out.port && !resident[at] {
+			// Several steps write parts of a concatenation, the first of which begins it.
+			if out := &j.tensors[at]; !out.port && !resident[at] && tensors[at].Bytes == 0 {
 				add(&tensors[at], place.Surface(regs.BARScratch, out.shape).Depth*out.shape.N, i, out.last)
 			}
 		}
@@ -257,12 +263,13 @@ func (j *joiner) locateBuffers(s *step, scratch int) *place.Spots {
 	p := s.part.output
 	var at place.Spots
 	at[regs.BARScratch] = place.Spot{Bar: regs.BARScratch, Base: scratch}
-	base, ok := j.parts[s.part]
+	owner := s.part.constantsOwner()
+	base, ok := j.parts[owner]
 	if !ok {
 		j.constants.Pad(64)
 		base = j.constants.Bytes
 		j.constants.Copy(&p.Constants, 0, p.Constants.Bytes)
-		j.parts[s.part] = base
+		j.parts[owner] = base
 	}
 	at[regs.BARWeights] = place.Spot{Bar: regs.BARWeights, Base: base}
 	at[s.part.outputBAR] = j.tensors[s.output].spot

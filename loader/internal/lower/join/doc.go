@@ -10,7 +10,8 @@
 //	   v  place: buffers, scratch, constants
 //	chain of all tasks --Finish--> one Builder
 //
-// As in the compiler, two optimizations reach across layers, in addition to the chains of package rows:
+// Three optimizations reach across layers, in addition to the chains of package rows. The first two are the
+// compiler's, the third is inferred (inplace.go):
 //
 //   - Fusion. A factor, a bias, a ReLU and one table are merged into the matmul or convolution
 //     before them, and a ReLU is merged into an addition. Nothing is merged after a second table,
@@ -24,6 +25,8 @@
 //     scratch buffer, which is allocated by the same rule. [Network.InMemory] sends all tensors
 //     there, with the same values. The hints and the order of tile DMA transfers follow from the
 //     addresses.
+//   - Concatenations in place. A producer writes its result where the concatenation has it, so that nothing is
+//     copied.
 //
 // Each layer keeps the descriptors, constants and values that it has when it is lowered on its own.
 // Addresses, header words and waits are computed for the whole chain.

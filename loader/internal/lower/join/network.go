@@ -125,6 +125,7 @@ func (n *Network) Join() (*Joined, error) {
 	if err := j.packAllWeights(); err != nil { // takes the most time, so the limits come first
 		return nil, err
 	}
+	j.concatenateInPlace()
 	c, runs, into := j.placeSteps()
 	if err := task.FirstError(c); err != nil {
 		return nil, err
@@ -197,6 +198,9 @@ type step struct {
 	output int
 	more   []int     // further results of a pixel chain
 	chain  *rowChain // nil unless the step is a chain
+	// doneBy is the number plus 1 of the step that produces the last input of a concatenation without tasks
+	// of its own.
+	doneBy int
 }
 
 // A tensor is a tensor of the network and its place in memory.
@@ -206,7 +210,9 @@ type tensor struct {
 	last  int  // last step that reads it, or the step that makes it
 	port  bool // has a place outside the scratch buffer and L2
 	input bool // is an input of the network, not a constant
-	spot  place.Spot
+	// inside says that the tensor is a part of another one, see [joiner.concatenateInPlace].
+	inside bool
+	spot   place.Spot
 }
 
 // A transposeKey identifies a tensor with channels and row transposed to the given row width.

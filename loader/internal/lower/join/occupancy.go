@@ -53,7 +53,7 @@ func (j *joiner) recordSpills(kept map[access]*resident) {
 	for i := range j.tensors {
 		t := &j.tensors[i]
 		again := t.input && readers[i] > 1
-		if t.port && !again || inL2[i] || t.name == "" {
+		if t.port && !again || inL2[i] || t.inside || t.name == "" {
 			continue
 		}
 		s := Spill{t.name, place.Surface(0, t.shape).Depth * t.shape.N, ""}

@@ -25,6 +25,8 @@ type Part struct {
 	inputs    []loader.Port // in the order of Node.Inputs
 	outputBAR uint32        // buffer of the result
 
+	constantsOf *Part // the part that this one was made from, with the same constants; nil if there is none
+
 	attention bool // computes several layers, see newAttentionPart
 	sizesOnly bool // output has the size of the weights but not their bytes
 	mu        sync.Mutex

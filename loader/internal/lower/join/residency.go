@@ -2,6 +2,7 @@ package join
 
 import (
 	"cmp"
+	"slices"
 
 	"anesim/hw/regs"
 	"anesim/loader/internal/lower/place"
@@ -38,6 +39,10 @@ type resident struct {
 	byPlane  bool // planes follow each other as in memory; otherwise rows do
 	extent   *place.Extent
 	tile     *task.Tile
+	// before is the tile when the last step that uses the tensor began; step is the number of that step plus
+	// 1. The two tiles differ if the step writes a part of a tensor that others have begun.
+	before *task.Tile
+	step   int
 	// loads are the accesses that load an input of the network for later ones. Each loads a part
 	// of it: one or more elements of the batch.
 	loads []access
@@ -48,6 +53,14 @@ type resident struct {
 // because the engines load weights only from memory. Tensors of 8-bit elements are left out, because
 // the one program with such tensors has them in memory.
 func (j *joiner) findResidentCandidates() []*resident {
+	return slices.DeleteFunc(j.findPlainTensors(), func(r *resident) bool {
+		return j.tensors[r.tensor].input && !j.canKeepInput(r) || !j.chooseLayout(r)
+	})
+}
+
+// findPlainTensors returns the tensors that no task reads as weights, and that have no 8-bit elements, with
+// their accesses.
+func (j *joiner) findPlainTensors() []*resident {
 	list := make([]*resident, len(j.tensors))
 	for i, t := range j.tensors {
 		if !t.port || t.input {
@@ -69,10 +82,9 @@ func (j *joiner) findResidentCandidates() []*resident {
 	}
 	var out []*resident
 	for _, r := range list {
-		if r == nil || j.tensors[r.tensor].input && !j.canKeepInput(r) || !j.chooseLayout(r) {
-			continue
+		if r != nil && len(r.accesses) > 0 {
+			out = append(out, r)
 		}
-		out = append(out, r)
 	}
 	return out
 }

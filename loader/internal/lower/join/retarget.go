@@ -68,10 +68,23 @@ func (r *retargeter) useResident(k int, operand task.Operand) {
 	}
 	at, _ := in.locateOperand(r.plan[k], operand)
 	at.Base += in.extent.Base
+	if in.step != r.step+1 {
+		in.step, in.before = r.step+1, in.tile
+	}
 	if in.tile == nil {
 		in.tile = &task.Tile{At: in.layout.Rebase(in.extent.Base), Bytes: in.extent.Bytes, Result: true}
 	}
+	// The sources of a step are as earlier steps left them. A step that writes a part of a concatenation
+	// that others have begun, and perhaps reads it, has a tile of its own behind theirs.
 	tile := in.tile
+	if in.before != nil {
+		if tile = in.before; operand == task.OperandResult {
+			if in.tile == in.before {
+				in.tile = &task.Tile{At: in.tile.At, Bytes: in.tile.Bytes, Result: true, Previous: in.before}
+			}
+			tile = in.tile
+		}
+	}
 	if len(in.loads) > 1 && in.isLoadedBy(a) { // other steps wait for the last load
 		tile = &task.Tile{At: at, Bytes: in.extent.Bytes / len(in.loads), Owner: t}
 		if in.isLoadedBy(a) { // the parts follow each other, and the whole follows the last
@@ -98,11 +111,11 @@ func (r *retargeter) useResident(k int, operand task.Operand) {
 			t.SetPatch(task.KeptPatch(t.InShape()))
 		}
 	case operand == task.Operand1:
-		t.ReplaceSource1(at, in.tile)
+		t.ReplaceSource1(at, tile)
 	case operand == task.Operand2:
-		t.ReplaceSource2(at, in.tile)
+		t.ReplaceSource2(at, tile)
 	default:
-		in.tile.Owner = t
-		t.ReplaceResult(at, in.tile)
+		tile.Owner = t
+		t.ReplaceResult(at, tile)
 	}
 }
