@@ -92,7 +92,7 @@ func TestONNXLayers(t *testing.T) {
 			ox.Node("Concat", "y", names("a", "x"), ox.Int("axis", 1)), ox.Node("Concat", "z", names("x", "x"), ox.Int("axis", 3)),
 		}, []string{
 			"a slice(x) 1x2x3x4", "y concat(a,x) 1x12x3x4",
-			"z transpose(x) 1x4x3x10", "z/2 transpose(x) 1x4x3x10", "z/3 concat(z#0,z#1) 1x8x3x10", "z/4 transpose(z#2) 1x10x3x8",
+			"z transpose(x) 1x1x4x30", "z/2 transpose(x) 1x1x4x30", "z/3 concat(z#0,z#1) 1x8x1x30", "z/4 transpose(z#2) 1x1x30x8",
 		}},
 		{"what is no layer", []ox.Message{
 			picture, ox.Node("Resize", "a", names("x")), ox.Node("Relu", "y", names("nothing")),

@@ -167,8 +167,16 @@ func (n *Chooser) concatenate(axis int, parts []Operand) (Operand, error) {
 	// Parts of a row begin at any byte, and tasks write at multiples of 64. Parts of the channels always
 	// begin at one.
 	if last := len(d) - 1; axis == last && last > 0 && graph.Elements(d[:last]) > 1 {
+		// The channels become the columns of the transposed tensor. With few channels, a row of it would have
+		// more padding than elements, as a row takes 64 bytes: then all axes before the last one are channels.
+		// [1,64,6400] and [1,64,2000] take 148 us instead of 1,439 so.
+		rows := graph.Elements(d[:last])
+		merge := rows <= layer.MaxExtent && parts[0].shape().C < 16
 		swapped := make([]Operand, len(parts))
 		for i, p := range parts {
+			if merge {
+				p = p.As(1, rows, 1, p.Dims[last])
+			}
 			var err error
 			if swapped[i], err = n.swapChannelsAndColumns(p); err != nil {
 				return p, err
