@@ -1,6 +1,7 @@
 package join
 
 import (
+	"math"
 	"slices"
 
 	"github.com/x448/float16"
@@ -124,8 +125,8 @@ func channelConstants(a, b *Step) (values []float16.Float16, ok bool) {
 }
 
 // fuseChannelFactor merges b, a multiplication by one constant for each channel, into the weights
-// and the bias of a. The rule does not apply if a product loses precision in fp16, or if a is an
-// average, whose weights must stay equal. If the constants are not known, the weights become
+// and the bias of a. The rule does not apply if the products lose precision in fp16 (see scaleFilter), or
+// if a is an average, whose weights must stay equal. If the constants are not known, the weights become
 // unknown too.
 func fuseChannelFactor(a, b *Step, _ int) bool {
 	if b.Layer.Op != layer.Mul || b.Layer.Bias || a.Average || !family.CanFuse(&a.Layer, &a.Weights).Factor {
@@ -156,13 +157,45 @@ func fuseChannelFactor(a, b *Step, _ int) bool {
 	if !ok {
 		return false
 	}
-	filter, ok := layer.Scale(w.Filter, func(i int) float32 { return by[channel(i)].Float32() })
+	filter, ok := scaleFilter(w.Filter, by, channel)
 	if !ok || !mergeReLU(a, b) {
 		return false
 	}
 	// Last, so that a refusal leaves the layer as it was.
 	w.Bias, w.Filter = bias, filter
 	return true
+}
+
+// scaleFilter returns weights times the factor of their channel, rounded to fp16. Products that are not
+// normal fp16 numbers count as 0, as the engine reads them so. ok is false if a product overflows, or if
+// those of a channel that the engine drops have a sum of more than 2^-12 of the others: as much as
+// rounding can change these. (A converter folds a batch norm in float32, whatever becomes small.)
+func scaleFilter(filter, by []float16.Float16, channel func(i int) int) (scaled []float16.Float16, ok bool) {
+	if filter == nil {
+		return nil, true
+	}
+	dropped, kept := make([]float64, len(by)), make([]float64, len(by))
+	scaled = make([]float16.Float16, len(filter))
+	for i, v := range filter {
+		c := channel(i)
+		product := v.Float32() * by[c].Float32()
+		scaled[i] = float16.Fromfloat32(product)
+		switch {
+		case scaled[i].IsNormal():
+			kept[c] += math.Abs(float64(product))
+		case !v.IsNormal() || product == 0: // was dropped before, or is 0
+		case math.Abs(float64(product)) < 1:
+			dropped[c] += math.Abs(float64(product))
+		default:
+			return nil, false
+		}
+	}
+	for c := range dropped {
+		if dropped[c] > 0x1p-12*kept[c] {
+			return nil, false
+		}
+	}
+	return scaled, true
 }
 
 // fuseChannelAddend merges b, an addition or subtraction of one constant for each channel, into the

@@ -270,3 +270,33 @@ func TestSumOfTwoReLUs(t *testing.T) {
 		t.Errorf("merged into %q, want %q", got, "0, 1")
 	}
 }
+
+// A factor for each channel is merged although some products are too small for the engine, as long as
+// their sum is within what rounding changes in the others of the channel.
+func TestFactorsThatDropWeights(t *testing.T) {
+	const tiny = 0x1p-10 // times 2^-8 is below the smallest normal number, 2^-14
+	window := layer.Shape{N: 1, C: 4, H: 1, W: 4}
+	conv := func(w ...float32) Step {
+		return Step{Layer: layer.Conv(window, 1, layer.Valid(1, 1)), Weights: layer.Weights{Filter: numbers(w...)}}
+	}
+	factor := func(v float32) Step {
+		l := layer.Layer{Op: layer.Mul, In: layer.Shape{N: 1, C: 1, H: 1, W: 4}, Second: layer.Constant, SecondShape: layer.Shape{N: 1, C: 1, H: 1, W: 1}}
+		return Step{Layer: l, Weights: layer.Weights{Second: numbers(v)}}
+	}
+	for _, tc := range []struct {
+		name   string
+		conv   Step
+		by     float32
+		merges bool
+	}{
+		{"one of four large ones is dropped", conv(8, 8, tiny, 8), 0x1p-8, true},
+		{"its share is more than rounding", conv(1, 1, tiny, 1), 0x1p-8, false},
+		{"all are dropped", conv(tiny, tiny, tiny, tiny), 0x1p-8, false},
+		{"a product overflows", conv(60000, 8, 8, 8), 2, false},
+		{"a factor of 0", conv(1, 2, 3, 4), 0, true},
+	} {
+		if got := len((Fusion{}).Fuse(chained(tc.conv, factor(tc.by)))) == 1; got != tc.merges {
+			t.Errorf("%s: merges %t, want %t", tc.name, got, tc.merges)
+		}
+	}
+}
