@@ -21,6 +21,14 @@ var tensorflowForms = []form{
 		}
 		return w.back(w.activation(w.add(y, w.offsets(1, n, 1, 1))))
 	}},
+	{"pixels that are scaled", imageLast, func(w *writer, x string) string {
+		c := w.last(x)
+		y := w.node("Sub", in(w.node("Div", in(x, w.scalar(2))), w.scalar(0.5)))
+		if w.chance(50) {
+			y = w.add(w.scalar(0.25), w.mul(x, w.scalar(0.75)))
+		}
+		return w.back(w.node("Relu", in(w.node("Conv", in(w.first(y), w.weights(9*c, 6, c, 3, 3))))))
+	}},
 	{"padding before a convolution", imageLast, func(w *writer, x string) string {
 		c := w.last(x)
 		y := w.node("Pad", in(x, w.ints(0, 0, 0, 0, 0, 1, 1, 0)))

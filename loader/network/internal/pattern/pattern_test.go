@@ -228,3 +228,42 @@ func TestStraighten(t *testing.T) {
 		}
 	}
 }
+
+// TestAdvance holds which transposes of an input move before the operators with one number, and which stay.
+func TestAdvance(t *testing.T) {
+	picture, wide := []int{1, 32, 32, 3}, []int{1, 32, 32, 64}
+	for _, c := range []struct {
+		name, text string
+		dims       []int // of x
+		want       string
+	}{
+		{"pixels that are scaled", "a = Sub x 0.5; b = Mul 2 a; y = Transpose b perm=0312", picture, "a = Transpose x [0 3 1 2], b = Sub a 0.5, y = Mul 2 b"},
+		{"a function", "a = Relu x; y = Transpose a perm=0312", picture, "a = Transpose x [0 3 1 2], y = Relu a"},
+		{"the number first", "a = Sub 1 x; y = Transpose a perm=0312", picture, "a = Transpose x [0 3 1 2], y = Sub 1 a"},
+		{"many channels", "a = Sub x 0.5; y = Transpose a perm=0312", wide, "a = Sub x 0.5, y = Transpose a [0 3 1 2]"},
+		{"channels that stay last", "a = Sub x 0.5; y = Transpose a perm=0213", picture, "a = Sub x 0.5, y = Transpose a [0 2 1 3]"},
+		{"an unknown shape", "a = Sub x 0.5; y = Transpose a perm=0312", nil, "a = Sub x 0.5, y = Transpose a [0 3 1 2]"},
+		{"two tensors", "a = Sub x w; y = Transpose a perm=0312", picture, "a = Sub x w, y = Transpose a [0 3 1 2]"},
+		{"a sum that something else reads", "a = Sub x 0.5; b = Relu a; y = Transpose a perm=0312", picture, "a = Sub x 0.5, b = Relu a, y = Transpose a [0 3 1 2]"},
+		{"an output", "z = Sub x 0.5; y = Transpose z perm=0312", picture, "z = Sub x 0.5, y = Transpose z [0 3 1 2]"},
+		{"the result of another operator", "s = Softmax x; a = Sub s 0.5; y = Transpose a perm=0312", picture, "s = Softmax x, a = Sub s 0.5, y = Transpose a [0 3 1 2]"},
+	} {
+		f := parseGraph(c.text)
+		f.valueOf("x").Dims = c.dims
+		AdvanceTransposes(f.nodes, []*graph.Value{f.valueOf("y"), f.valueOf("z")})
+		var got []string
+		for _, n := range f.nodes {
+			text := n.Out[0].Name + " = " + n.Op
+			for _, in := range n.In {
+				text += " " + in.Name
+			}
+			if a := n.Attr["perm"]; a != nil {
+				text += fmt.Sprintf(" %v", a.Ints)
+			}
+			got = append(got, text)
+		}
+		if text := strings.Join(got, ", "); text != c.want {
+			t.Errorf("%s: %q, want %q", c.name, text, c.want)
+		}
+	}
+}

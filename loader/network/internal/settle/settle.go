@@ -152,6 +152,7 @@ func (s *settler) settleGraph(g *graph.Graph) ([]*Node, error) {
 	whole := graph.Check(nodes) == nil // otherwise settling the nodes reports it
 	s.broken = s.broken || !whole
 	pattern.CancelTransposes(nodes, g.Outputs)
+	pattern.AdvanceTransposes(nodes, g.Outputs)
 	if err := graph.Check(nodes); whole && err != nil {
 		return nil, fmt.Errorf("combining transposes: %w", err)
 	}
