@@ -419,7 +419,7 @@ var torchImageForms = []form{
 	{"pyramid of dilations", image, func(w *writer, x string) string {
 		d := w.dims(x)
 		parts := in(w.conv(x, 2, convolution{}))
-		for _, dilation := range []int{2, 3} {
+		for _, dilation := range []int{2, 3, pick(w, 6, 18, 36)} {
 			parts = append(parts, w.node("Relu", in(w.conv(x, 2, convolution{kernel: 3, pad: dilation, dilation: dilation}))))
 		}
 		pooled := w.conv(w.node("GlobalAveragePool", in(x)), 2, convolution{})

@@ -29,6 +29,8 @@ func operandExpansion(n *graph.Node) func(e *expansion) error {
 	switch {
 	case n.Op == "Conv" && computed(1, 2):
 		return expandConv
+	case isFarDilation(n):
+		return expandFarDilation
 	case n.Op == "ConvTranspose" && (computed(1, 2) || rank == 5):
 		return expandConvTranspose
 	case n.Op == "Dropout" && n.Asked(1) && ops.CheckInference(n) == nil:
