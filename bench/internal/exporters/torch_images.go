@@ -195,14 +195,10 @@ var torchImageForms = []form{
 	}},
 	{"upsampling by scales", image, func(w *writer, x string) string {
 		scales := w.constant(onnx.Float, []int{4}, 1, 1, 2, pick(w, 2.0, 2, 1, 3))
-		inputs := in(x, "", scales)
-		if pick(w, 0, 1) == 0 {
-			inputs[1] = w.constant(onnx.Float, []int{0})
-		}
 		if w.chance(50) {
-			return w.node("Resize", inputs, text("mode", "nearest"), text("coordinate_transformation_mode", "asymmetric"), text("nearest_mode", "floor"), real("cubic_coeff_a", -0.75))
+			return w.resize(x, scales, "", text("mode", "nearest"), text("coordinate_transformation_mode", "asymmetric"), text("nearest_mode", "floor"), real("cubic_coeff_a", -0.75))
 		}
-		return w.node("Resize", inputs, text("mode", "linear"), text("coordinate_transformation_mode", pick(w, "half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric")), text("nearest_mode", "floor"), real("cubic_coeff_a", -0.75))
+		return w.resize(x, scales, "", text("mode", "linear"), text("coordinate_transformation_mode", pick(w, "half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric")), text("nearest_mode", "floor"), real("cubic_coeff_a", -0.75))
 	}},
 	{"upsampling to a size that is computed", image, func(w *writer, x string) string {
 		d := w.dims(x)
