@@ -333,7 +333,7 @@ func memoryKernels(tb testing.TB) []kernel {
 		window := l2.Window{Patch: l2.Patch{Rows: 10, Width: 18, Stride: c.stride}, Columns: 16, Step: 1}
 		list = append(list, kernel{"l2.Cycles/" + c.name, "call", calls, 0, func() {
 			for range calls {
-				counted += geometry.Cycles(window)
+				counted += geometry.Cycles(window, false)
 			}
 		}, nil})
 	}

@@ -5,7 +5,9 @@ import (
 	"math"
 
 	"anesim/bench/measured"
+	"anesim/hw/clock"
 	"anesim/hw/regs"
+	"anesim/hw/tiles"
 	"anesim/loader/layer"
 )
 
@@ -235,16 +237,29 @@ func (l *lowerer) addBatchedMatMul(c *Chain, r *measured.Row) error {
 
 // lowerTwoInputMatMul returns the steps of a matmul of two inputs, with m rows, k elements and n
 // columns. A program of 375 rows and 8 heads has 208 descriptors for any other extents (seen in 2
-// of 2 programs). These are 13 pairs per head: 11 with two rows per engine, one with one row, and
-// one with the 7 remaining rows. Row counts that are multiples of 64 use four or more rows per
-// engine (seen in 1 of 1 program).
+// of 2 programs): 26 a head, which are taken for a copy of the left side and 25 products of 15 rows, a row an
+// engine. For other sizes, too, the compiler writes one or two copies and then the products (inferred from
+// their counts). Row counts that are multiples of 64 use four or more rows per engine (seen in 1 of 1 program).
 func (l *lowerer) lowerTwoInputMatMul(m, k, n int) ([]Step, error) {
 	const aligned, least = 64, 32
 	if m%aligned == 0 || m <= least {
 		return l.lowerLayer(layer.Product(m, k, n, layer.Runtime))
 	}
+	rows := tiles.Engines
+	for rows > tiles.Engines/2 && m%rows > 0 { // in equal parts, if most of the engines have a row then
+		rows--
+	}
+	if m%rows > 0 {
+		rows = tiles.Engines
+	}
+	whole, err := l.lowerLayer(layer.Product(clock.CeilDiv(m, aligned)*aligned, k, aligned, layer.Runtime))
+	if err != nil {
+		return nil, err
+	}
+	readsCopy := whole[1].Task // a product of the rows that the copy has put in place
 	var c Chain
-	for _, part := range [...]struct{ rows, count int }{{least, m / least}, {m % least, 1}} {
+	c.addSteps(1, whole[0])
+	for i, part := range [...]struct{ rows, count int }{{rows, m / rows}, {m % rows, 1}} {
 		if part.rows == 0 {
 			continue
 		}
@@ -252,21 +267,20 @@ func (l *lowerer) lowerTwoInputMatMul(m, k, n int) ([]Step, error) {
 		if err != nil {
 			return nil, err
 		}
-		first := 0
-		if len(c.Steps) == 0 {
+		steps = copyWithChanges(steps[len(steps)-1:], func(t *regs.Task) { // without a copy of its own rows
+			t.Header.KernelBases, t.Bases.Kernel = readsCopy.Header.KernelBases, readsCopy.Bases.Kernel
+		})
+		if i == 0 {
 			c.addSteps(1, steps...)
-			first = 1
+			part.count--
 		}
-		if part.count > first {
-			c.addSteps(part.count-first, keepRightSide(steps)...)
-		}
+		c.addSteps(part.count, keepRightSide(steps)...)
 	}
 	return c.Steps, nil
 }
 
 // keepRightSide returns a copy of steps whose matmuls find the columns of the right side in L2,
-// where the matmul before left them. If each read them again, the two programs of 208 descriptors
-// would be half as fast as the T6001 and the T8103 are.
+// where the first one left them.
 func keepRightSide(steps []Step) []Step {
 	return copyWithChanges(steps, func(t *regs.Task) {
 		if g := &t.Groups; g.Operands().Kernel.Bytes > 0 {

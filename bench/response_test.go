@@ -186,7 +186,7 @@ func TestNumbersRespond(t *testing.T) {
 		{"energy of a planar element", func(c *hw.Chip) { scale(&c.PlanarEnergy, 2) }, energy, 1},
 		{"energy of an L2 byte", func(c *hw.Chip) { scale(&c.L2Energy, 2) }, energy, descriptors},
 		{"energy of a look-up", func(c *hw.Chip) { scale(&c.TableEnergy, 2) }, energy, 1},
-		{"a slow tile DMA", func(c *hw.Chip) { scale(&c.TileRate, 0.25) }, cycles, 5},
+		{"a slow tile DMA", func(c *hw.Chip) { scale(&c.TileRate, 1./16) }, cycles, 5},
 		{"slow lanes", func(c *hw.Chip) { scale(&c.LaneRate, 0.25) }, cycles, 1},
 		{"twice the latency", func(c *hw.Chip) { scale(&c.MemoryLatency, 2) }, cycles, 5},
 		{"coefficients that must all be there", func(c *hw.Chip) { c.KernelOverlap.Value = 0 }, cycles, 1},

@@ -81,6 +81,7 @@ func M1() Chip {
 	c.Name = "m1"
 	c.Target = execycles.H13G // the driver of an M1 names this architecture, and an M1's programs have it
 	c.Clock = evidence.New(1.464e9, "Hz", evidence.Measured, "the highest of twelve states in the device tree of a T8103; the vendor's clock table has it for H13g")
+	c.TileRate = newTileRate(c.Clock.Value)
 	c.ReadRate = evidence.New(m1ReadRate, "B/s", evidence.Fitted, study+"; rows of GEMV, decoding and GEMM 4096; a study found 61-66e9")
 	c.TotalRate = evidence.New(68e9, "B/s", evidence.Measured, "highest rate measured for all traffic; every fit reaches this limit")
 	c.TableEnergy = evidence.New(m1TableEnergy, "pJ/look-up", evidence.Fitted, energies)
@@ -99,6 +100,7 @@ func M1Max() Chip {
 	c.Name = "m1max"
 	c.Target = execycles.H13G
 	c.Clock = evidence.New(1.5e9, "Hz", evidence.Measured, "the highest of six states in a trace of the power manager of a T6001")
+	c.TileRate = newTileRate(c.Clock.Value)
 	c.ReadRate = evidence.New(m1maxReadRate, "B/s", evidence.Fitted, study+"; rows of GEMV, decoding and GEMM 4096; a study found 55-57e9")
 	c.TotalRate = evidence.New(90e9, "B/s", evidence.Measured, "reads and writes together: the highest of the measured 79-90e9; every fit reaches this limit")
 	c.TableEnergy = evidence.New(m1maxTableEnergy, "pJ/look-up", evidence.Fitted, energies)
@@ -118,6 +120,7 @@ func A14() Chip {
 	c.Name = "a14"
 	c.Target = execycles.H13
 	c.Clock = evidence.New(1.428e9, "Hz", evidence.Decompiled, "vendor clock table, H13")
+	c.TileRate = newTileRate(c.Clock.Value)
 	// The memory of a phone is half as wide as that of an M1. Only weights show it, so the limit is
 	// that of the lanes. One limit for all lanes together would shorten the networks of the A14 by
 	// less than 0.5 %, and FastViT by 4 %.
@@ -134,6 +137,12 @@ func A14() Chip {
 		k.Source += "; with 34e9 for tensors too, the networks of the A14 fit worse, most likely because a system cache holds tensors"
 	}
 	return c
+}
+
+// newTileRate returns the limit of the tile DMA of an engine with a clock of hz. At the highest clock memory is
+// slower, so that only slow clocks show it.
+func newTileRate(hz float64) evidence.Constant {
+	return evidence.New(128*hz, "B/s", evidence.Inferred, "128 bytes a cycle in each direction, as the array fetches: at 300 MHz, five tasks over tensors that no L2 holds read at least 76 bytes a cycle (row r0182); at the low clock of Linux, a sum on a T6021 moves 63 both ways; and an encoder of 13,701 tasks takes its time within 4 % on a T6001 at 300 MHz and in four states of a T8103, where 34 bytes a cycle made it 26 % too slow")
 }
 
 // AtClock returns c with its engine at the given clock. The work of a cycle does not change, so the
@@ -167,7 +176,6 @@ func newH13Chip() Chip {
 		KernelMemory:  evidence.New(64<<10, "B/engine", evidence.Bytes, "no weight stream of a task with several patches is longer; that the next task's weights are prefetched into the free part is inferred from rows r0119 and r0147"),
 		KernelOverlap: evidence.New(h13KernelOverlap, "1", evidence.Fitted, study+"; fraction of a task's first part that the array computes while its weights still arrive; weakly constrained, 0.2 to 0.5"),
 		MemoryLatency: evidence.New(100, "ns", evidence.Assumed, "latency of the same memory for a processor; fits are equally good up to 300 ns and worse above"),
-		TileRate:      evidence.New(50e9, "B/s", evidence.Assumed, "limit set by the tile DMA's outstanding transfers, in each direction; at least 40e9, the rate measured in a chain of 96 layers; fits are equally good from 40e9 to 68e9"),
 		LaneRate:      evidence.New(5e9, "B/s", evidence.Assumed, "limit of one weight lane, set by its outstanding transfers; at least a sixteenth of the measured weight stream, 3.75e9"),
 
 		EngineStep:    evidence.New(10.5e-3, "W/engine", evidence.Measured, "10-11 mW for each additional engine in a loop of calls that is bound by dispatches (guide, core scaling; on the H13g)"),

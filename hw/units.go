@@ -49,11 +49,11 @@ func (p *params) engineUnitColumns(g *regs.Groups, o *regs.Operands, w *tiles.Wo
 	}
 	// Each work unit reads every input channel of its patch once. A unicast task reads each channel
 	// for one engine only.
-	reads := w.WorkUnits * in.Channels
-	if c.GroupConvCfg.UnicastEn() {
+	reads, unicast := w.WorkUnits*in.Channels, c.GroupConvCfg.UnicastEn()
+	if unicast {
 		reads = w.Patches * in.Channels
 	}
-	u.L2Broadcast = clock.Cycles(reads) * clock.Cycles(p.l2.Cycles(source))
+	u.L2Broadcast = clock.Cycles(reads) * clock.Cycles(p.l2.Cycles(source, unicast))
 	moved := l2.Traffic{
 		Read:    fp16Bytes * uint64(reads) * uint64(source.Rows) * uint64(source.Width),
 		Written: fp16Bytes * uint64(out.Elements()),

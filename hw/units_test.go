@@ -64,7 +64,7 @@ func TestEngineUnitsByHand(t *testing.T) {
 		one := p.l2.Cycles(l2.Window{
 			Patch:   l2.Patch{Rows: tc.rows, Width: tc.width, Stride: 0x100},
 			Columns: 32, Step: step,
-		})
+		}, tc.unicast)
 		if got, want := u.L2Broadcast, clock.Cycles(reads)*clock.Cycles(one); got != want {
 			t.Errorf("%s: %d cycles of broadcasts, want %d", tc.name, got, want)
 		}

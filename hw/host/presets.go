@@ -42,7 +42,7 @@ func Presets() []Host {
 	return []Host{
 		newPreset("none", "", "the engine alone", Vector{}, 0),
 		newPreset("linux", "m1max", rows+"the T6001 under Linux, whose engine ran at 300 MHz; a driver measured 38-42 us per submission", linux, linuxHold),
-		newPreset("linux-m1", "m1", rows+"the T8103 under Linux, whose engine ran at about 1.2 GHz", linuxM1, linuxM1Hold),
+		newPreset("linux-m1", "m1", rows+"the T8103 under Linux, whose engine ran at 996 MHz and, in an earlier phase, at 1320 MHz", linuxM1, linuxM1Hold),
 		newPreset("macos-air", "m1", rows+"MacBookAir10,1, macOS 15", air, airHold),
 		newPreset("macos-mbp", "m1", rows+"MacBookPro17,1, macOS 26; zeros and subnormals of relu and softmax cost as much as a mispredicted branch", mbp, mbpHold),
 		newPreset("macos-max", "m1max", rows+"MacBookPro18,2, macOS 26", max1, max1Hold),

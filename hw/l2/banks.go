@@ -72,17 +72,24 @@ func (p Params) fetchDepth(rows, granules int, stride int) int {
 	return depth
 }
 
-// Cycles returns the number of cycles needed to read one channel of window w. The banks work in
-// parallel unless rows of one fetch, which is a single access of the array, are in the same bank.
+// Cycles returns the number of cycles needed to read one channel of window w. A channel that all engines
+// receive comes by one fetch a cycle, so that engines with fewer than four output channels wait for the
+// pixels of a full patch: 208 descriptors of one channel an engine take 128 bytes of source a cycle (rows
+// r0180, n02 and n03, at three clocks). Channels of a unicast task, each for one engine, come from all banks
+// at once. A fetch takes longer if rows of it are in the same bank.
 //
 // A fetch reads rows that are w.Step rows apart, for consecutive rows of results. From each row it
 // reads as many granules as w.Columns pixels fill and one more for the overlap with the next patch.
-func (p Params) Cycles(w Window) int {
+func (p Params) Cycles(w Window, unicast bool) int {
 	if w.Rows == 0 || w.Width == 0 {
 		return 0
 	}
 	granules := clock.CeilDiv(2*w.Width, p.Granule)
-	spread := clock.CeilDiv(w.Rows*granules, p.Banks)
+	parallel := min(p.Banks, fetchGranules)
+	if unicast {
+		parallel = p.Banks
+	}
+	spread := clock.CeilDiv(w.Rows*granules, parallel)
 	units := max(1, 2*w.Columns/p.Granule)
 	rows := min(w.Rows, max(1, fetchGranules/units))
 	depth := p.fetchDepth(rows, min(granules, units+1), int(w.Stride)*max(1, w.Step))

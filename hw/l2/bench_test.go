@@ -56,7 +56,7 @@ func BenchmarkCycles(b *testing.B) {
 			b.ReportAllocs()
 			cycles := 0
 			for b.Loop() {
-				cycles = m1.Cycles(w)
+				cycles = m1.Cycles(w, false)
 			}
 			b.ReportMetric(float64(cycles), "cycles")
 		})

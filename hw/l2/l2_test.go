@@ -110,39 +110,46 @@ func TestWritebackConflicts(t *testing.T) {
 	}
 }
 
-// TestReadConflicts checks that a patch of 256 pixels is read fetch by fetch. The rows of one
-// fetch wait for each other; rows of two fetches do not.
+// TestReadConflicts checks that a patch of 256 pixels is read fetch by fetch, of 128 bytes each. The
+// rows of one fetch wait for each other; rows of two fetches do not.
 func TestReadConflicts(t *testing.T) {
 	for _, tc := range []struct {
 		what   string
 		window Window
 		want   int
 	}{
-		{"16 pixels a row, skewed by three granules", Window{Patch{16, 16, 0x1030}, 16, 1}, 1},
+		{"16 pixels a row, skewed by three granules", Window{Patch{16, 16, 0x1030}, 16, 1}, 4},
 		{"all rows on one bank", Window{Patch{16, 16, 0x1000}, 16, 1}, 16},
 		{"on two", Window{Patch{16, 16, 0x1200}, 16, 1}, 8},
 		{"a granule on: half of each row meets the next", Window{Patch{16, 16, 0x1010}, 16, 1}, 8},
 		{"a granule back: no better", Window{Patch{16, 16, 0x13f0}, 16, 1}, 8},
-		{"32 pixels a row, skewed by five", Window{Patch{8, 32, 0x4050}, 32, 1}, 1},
+		{"32 pixels a row, skewed by five", Window{Patch{8, 32, 0x4050}, 32, 1}, 4},
 		{"and not", Window{Patch{8, 32, 0x4000}, 32, 1}, 8},
-		{"64 pixels a row fill a fetch and need no skew", Window{Patch{4, 64, 0x8000}, 64, 1}, 1},
-		{"56 pixels a row are a patch of 64", Window{Patch{6, 56, 0x7000}, 64, 1}, 1},
-		{"with the halo of a 3x3 kernel", Window{Patch{10, 34, 0x4050}, 32, 1}, 1},
+		{"64 pixels a row fill a fetch and need no skew", Window{Patch{4, 64, 0x8000}, 64, 1}, 4},
+		{"56 pixels a row are a patch of 64", Window{Patch{6, 56, 0x7000}, 64, 1}, 6},
+		{"with the halo of a 3x3 kernel", Window{Patch{10, 34, 0x4050}, 32, 1}, 7},
 		{"which three granules do not clear", Window{Patch{10, 34, 0x4030}, 32, 1}, 10},
-		{"18 of a 3x3 kernel, skewed by three", Window{Patch{18, 18, 0x1030}, 16, 1}, 1},
-		{"24 pixels a row are a patch of 32: skewed by five", Window{Patch{10, 24, 0x2050}, 32, 1}, 1},
-		{"and by three", Window{Patch{10, 24, 0x2030}, 32, 1}, 1},
+		{"18 of a 3x3 kernel, skewed by three", Window{Patch{18, 18, 0x1030}, 16, 1}, 7},
+		{"24 pixels a row are a patch of 32: skewed by five", Window{Patch{10, 24, 0x2050}, 32, 1}, 4},
+		{"and by three", Window{Patch{10, 24, 0x2030}, 32, 1}, 4},
 		{"with a halo, by three", Window{Patch{10, 26, 0x2030}, 32, 1}, 10},
-		{"every second row and column for 16 results, skewed by two", Window{Patch{33, 33, 0x2020}, 16, 2}, 3},
+		{"every second row and column for 16 results, skewed by two", Window{Patch{33, 33, 0x2020}, 16, 2}, 21},
 		{"and not", Window{Patch{33, 33, 0x2000}, 16, 2}, 36},
-		{"one row", Window{Patch{1, 256, 0x8000}, 256, 1}, 1},
-		{"8 pixels a row, skewed by three", Window{Patch{32, 8, 0x1030}, 8, 1}, 1},
+		{"one row", Window{Patch{1, 256, 0x8000}, 256, 1}, 4},
+		{"8 pixels a row, skewed by three", Window{Patch{32, 8, 0x1030}, 8, 1}, 4},
 		{"8 pixels a row on one bank", Window{Patch{32, 8, 0x1000}, 8, 1}, 32},
 		{"nothing", Window{Patch{0, 8, 0}, 8, 1}, 0},
 	} {
-		if got := m1.Cycles(tc.window); got != tc.want {
+		if got := m1.Cycles(tc.window, false); got != tc.want {
 			t.Errorf("%s: %d cycles, want %d", tc.what, got, tc.want)
 		}
+	}
+	// Engines with a channel each read from all banks at once, up to the same conflicts.
+	if got := m1.Cycles(Window{Patch{16, 16, 0x1030}, 16, 1}, true); got != 1 {
+		t.Errorf("a unicast channel: %d cycles, want 1", got)
+	}
+	if got := m1.Cycles(Window{Patch{16, 16, 0x1000}, 16, 1}, true); got != 16 {
+		t.Errorf("a unicast channel on one bank: %d cycles, want 16", got)
 	}
 }
 
