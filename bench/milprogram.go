@@ -122,11 +122,16 @@ func (p *milProgram) slice(x milTensor, axis, begin, end int) milTensor {
 	return p.add("slice_by_index", shape, "begin = "+milInts(from...), "end = "+milInts(to...), "x = "+x.name)
 }
 
-// concat joins two tensors along an axis.
-func (p *milProgram) concat(axis int, x, y milTensor) milTensor {
-	shape := slices.Clone(x.shape)
-	shape[axis] += y.shape[axis]
-	return p.add("concat", shape, fmt.Sprintf("axis = int32(%d)", axis), "interleave = bool(false)", fmt.Sprintf("values = (%s, %s)", x.name, y.name))
+// concat joins tensors along an axis.
+func (p *milProgram) concat(axis int, list ...milTensor) milTensor {
+	shape := slices.Clone(list[0].shape)
+	shape[axis] = 0
+	var names []string
+	for _, x := range list {
+		shape[axis] += x.shape[axis]
+		names = append(names, x.name)
+	}
+	return p.add("concat", shape, fmt.Sprintf("axis = int32(%d)", axis), "interleave = bool(false)", fmt.Sprintf("values = (%s)", strings.Join(names, ", ")))
 }
 
 // matmul multiplies the last two axes of x and y, of which y may be stored transposed.
@@ -140,8 +145,30 @@ func (p *milProgram) matmul(x, y milTensor, transposed bool) milTensor {
 	return p.add("matmul", shape, "transpose_x = bool(false)", fmt.Sprintf("transpose_y = bool(%t)", transposed), "x = "+x.name, "y = "+y.name)
 }
 
-func (p *milProgram) softmax(x milTensor) milTensor {
-	return p.add("softmax", x.shape, "axis = int32(-1)", "x = "+x.name)
+// softmax normalizes an axis, of which -1 is the last.
+func (p *milProgram) softmax(x milTensor, axis int) milTensor {
+	return p.add("softmax", x.shape, fmt.Sprintf("axis = int32(%d)", axis), "x = "+x.name)
+}
+
+// multiplyPlanes multiplies, for each row, a matrix of channels and columns with one of as many channels as the
+// first has columns.
+func (p *milProgram) multiplyPlanes(x, y milTensor) milTensor {
+	return p.add("einsum", []int{x.shape[0], x.shape[1], x.shape[2], y.shape[3]}, `equation = string("nchw,nwhu->nchu")`, fmt.Sprintf("values = (%s, %s)", x.name, y.name))
+}
+
+// normalizeChannels normalizes the channels of each pixel by single operations, as a program does that has no
+// norm over this axis.
+func (p *milProgram) normalizeChannels(x milTensor) milTensor {
+	one := slices.Clone(x.shape)
+	one[1] = 1
+	mean := func(x milTensor) milTensor {
+		return p.add("reduce_mean", one, "axes = "+milInts(1), "keep_dims = bool(true)", "x = "+x.name)
+	}
+	x = p.binary("sub", x, mean(x))
+	deviation := p.add("rsqrt", one, "epsilon = fp16(0x1.5p-17)", "x = "+mean(p.binary("mul", x, x)).name)
+	x = p.binary("mul", x, deviation)
+	channels := func() milTensor { return p.newWeight(1, x.shape[1], 1, 1) }
+	return p.binary("mul", p.binary("add", x, channels()), channels())
 }
 
 // A milWindow is the window of a convolution: its size, stride and padding before and after, on every spatial axis.

@@ -14,7 +14,7 @@ func (p *milProgram) attend(x milTensor, heads int, mask milTensor) milTensor {
 	if mask.name != "" {
 		scores = p.binary("add", scores, mask)
 	}
-	y := p.matmul(p.softmax(scores), v, false)
+	y := p.matmul(p.softmax(scores, -1), v, false)
 	return p.linear(p.reshape(p.transpose(y, 0, 2, 1, 3), 1, tokens, width), width)
 }
 
@@ -55,16 +55,29 @@ func buildGPT2(layers, width, heads, tokens int) string {
 	return p.text(p.linear(p.slice(p.layerNorm(x), 1, tokens-1, tokens), vocabulary))
 }
 
-// buildDistilBERT returns a DistilBERT classifier without its embedding, in the plain form: rows of tokens.
+// buildDistilBERT returns a DistilBERT classifier without its embedding, in the form that its publisher made
+// for the engine: channels come first and tokens last, linear layers are 1x1 convolutions, each head of the
+// attention is a product of its own, and the keys are turned once for all heads.
 func buildDistilBERT(tokens int) string {
-	const width, heads = 768, 12
+	const width, heads, size = 768, 12, 64
 	var p milProgram
-	x := p.layerNorm(p.newInput("embedded", 1, tokens, width))
+	mask := p.newInput("mask", 1, tokens, 1, 1)
+	linear := func(x milTensor, channels int) milTensor { return p.conv(x, channels, 1, milWindow{1, 1, 0}) }
+	x := p.normalizeChannels(p.newInput("embedded", 1, width, 1, tokens))
 	for range 6 {
-		x = p.layerNorm(p.binary("add", x, p.attend(x, heads, milTensor{})))
-		x = p.layerNorm(p.binary("add", x, p.widen(x)))
+		q, k, v := linear(x, width), p.transpose(linear(x, width), 0, 3, 2, 1), linear(x, width)
+		var parts []milTensor
+		for h := range heads {
+			from, to := h*size, (h+1)*size
+			scores := p.multiplyPlanes(p.slice(k, 3, from, to), p.slice(q, 1, from, to))
+			scores = p.binary("add", p.scale(scores, 1/math.Sqrt(size)), mask)
+			parts = append(parts, p.multiplyPlanes(p.slice(v, 1, from, to), p.softmax(scores, 1)))
+		}
+		x = p.normalizeChannels(p.binary("add", linear(p.concat(1, parts...), width), x))
+		x = p.normalizeChannels(p.binary("add", linear(p.gelu(linear(x, 4*width)), width), x))
 	}
-	return p.text(p.linear(p.unary("relu", p.linear(p.slice(x, 1, 0, 1), width)), 2))
+	x = linear(p.unary("relu", linear(p.slice(x, 3, 0, 1), width)), 2)
+	return p.text(x)
 }
 
 // buildLlamaMLP returns the given number of the three linear layers of a Llama 2 of 7 billion weights, as 1x1
@@ -163,7 +176,7 @@ func buildParakeet(layers int) string {
 		shifted = p.slice(p.reshape(shifted, 1, heads, frames, 2*frames-1), 3, 0, frames)
 		byContent := p.matmul(p.scale(p.binary("add", q, p.newWeight(1, heads, 1, size)), 1/math.Sqrt(size)), k, true)
 		scores := p.binary("add", byContent, p.scale(shifted, 1/math.Sqrt(size)))
-		z := p.transpose(p.matmul(p.softmax(scores), v, false), 0, 2, 1, 3)
+		z := p.transpose(p.matmul(p.softmax(scores, -1), v, false), 0, 2, 1, 3)
 		x = p.binary("add", x, linear(p.reshape(z, 1, frames, channels), channels))
 
 		y = p.conv(p.transpose(p.layerNorm(x), 0, 2, 1), 2*channels, 1, milWindow{1, 1, 0})
