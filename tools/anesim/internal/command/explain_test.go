@@ -254,13 +254,14 @@ func TestModelBeginsWithBottlenecks(t *testing.T) {
 	}
 }
 
-// The command that a merge of convolutions is shown with takes what it says.
+// The command that a merge of convolutions is shown with takes what it says. Each of these has two channels an
+// engine, for which the array waits for its source; together they have four.
 func TestModelMergesAndSplits(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "net.yaml")
 	const text = `inputs: {x: {c: 192, h: 28, w: 28}}
 layers:
-  - {name: a, op: conv, cout: 64, k: 1, act: relu, from: [x]}
-  - {name: b, op: conv, cout: 96, k: 1, act: relu, from: [x]}
+  - {name: a, op: conv, cout: 32, k: 1, act: relu, from: [x]}
+  - {name: b, op: conv, cout: 32, k: 1, act: relu, from: [x]}
   - {name: c, op: conv, cout: 128, k: 3, pad: 1, act: relu}
   - {name: d, op: concat, from: [a, c]}
 `
