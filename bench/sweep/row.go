@@ -82,8 +82,12 @@ func (t *timer) timeRow(point int) []string {
 	r := res.Report
 	a := r.Accounting()
 	low, high := r.Interval()
+	energy, dispatch := report.Number(r.Energy), report.Number(r.Dispatch)
+	if m := t.Options.Machine; m != nil && m.Scaled { // not known; the model's is an M1's
+		energy, dispatch = "", ""
+	}
 	return append(row, strconv.Itoa(len(r.Descriptors)), strconv.FormatUint(uint64(r.Cycles), 10), a.Bound(),
-		strconv.FormatUint(r.DMA.Total(), 10), report.Number(r.Time), report.Number(r.Energy), report.Number(r.Dispatch),
+		strconv.FormatUint(r.DMA.Total(), 10), report.Number(r.Time), energy, dispatch,
 		strconv.FormatUint(r.MACs, 10), report.Number(report.RatesOf(r).TFLOPS), report.Number(low), report.Number(high), report.Cell(problem), t.Origin)
 }
 
@@ -132,7 +136,7 @@ func (d *design) addRowToSum(row []string) {
 	}
 	for _, name := range summedColumns {
 		i, ok := d.columns[name]
-		if !ok { // of a call, in a sweep without a machine
+		if !ok || d.first[i] == "" && row[i] == "" { // calls without a machine, energies of later machines
 			continue
 		}
 		a, err1 := strconv.ParseUint(d.first[i], 10, 64)

@@ -184,4 +184,18 @@ func TestEnergyOfLaterMachines(t *testing.T) {
 			t.Errorf("%q on an M1: %s", args, out)
 		}
 	}
+	for _, args := range [][]string{
+		{"sweep", file, "chip.Clock=1e9,2e9", "--pareto", "time,energy"}, {"sweep", file, "--pareto", "power"},
+		{"sweep", "optimize", file, "chip.Clock=1e9..2e9", "--least", "energy"}, {"sweep", "optimize", file, "chip.Clock=1e9..2e9", "--within", "power=1"},
+	} {
+		if out, errs, code := invoke(append(args, "--machine", "m5")...); code != exitUsage || !strings.Contains(errs, "of a MacBook Pro (M5) is not known") {
+			t.Errorf("%q: exit %d: %s%s", args, code, out, errs)
+		}
+	}
+	if out, errs, code := invoke("sweep", file, file, "chip.Clock=1e9,2e9", "--machine", "m5", "--pareto", "time,chip.Clock"); code != exitUsage {
+		t.Errorf("a program twice: exit %d: %s%s", code, out, errs)
+	}
+	if out, errs, code := invoke("sweep", file, "add c=64 h=8 w=8", "chip.Clock=1e9,2e9", "--machine", "m5", "--pareto", "time,chip.Clock"); code != exitDone || !strings.Contains(out, ",2 programs,2e+09,") {
+		t.Errorf("the front of calls on an M5: exit %d: %s%s", code, out, errs)
+	}
 }

@@ -89,6 +89,9 @@ func (f *optimizeFlags) newSearch(args []string) (*sweep.Search, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkGoals(f.least+","+f.within, s.Sweep); err != nil {
+		return nil, usage.Of(err)
+	}
 	if err := s.SetGoal(f.least); err != nil {
 		return nil, usage.Errorf("--least: %v", err)
 	}

@@ -299,6 +299,21 @@ func (f *sweepFlags) newModelOpener(words []string) func(name string) (*anesim.M
 	}
 }
 
+// checkGoals returns an error if a list of goals has the energy or the power of a machine whose energies are not
+// known.
+func checkGoals(goals string, s *sweep.Sweep) error {
+	m := s.Options.Machine
+	if m == nil || !m.Scaled {
+		return nil
+	}
+	for goal := range strings.SplitSeq(goals, ",") {
+		if name, _, _ := strings.Cut(goal, "="); name == "energy" || name == "power" {
+			return fmt.Errorf("the %s of %s is not known, because programs of its generation are not modelled", name, m.Noun())
+		}
+	}
+	return nil
+}
+
 // newFront returns an empty front with the goals of --pareto, or nil without that flag.
 func (f *sweepFlags) newFront(s *sweep.Sweep) (*sweep.Front, error) {
 	switch {
@@ -313,6 +328,9 @@ func (f *sweepFlags) newFront(s *sweep.Sweep) (*sweep.Front, error) {
 	}
 	if err := checkPictureName(f.picture); err != nil {
 		return nil, err
+	}
+	if err := checkGoals(f.pareto, s); err != nil {
+		return nil, usage.Errorf("--pareto: %v", err)
 	}
 	best, err := sweep.NewFront(f.pareto, s.Header(), s.Programs())
 	if err != nil {
