@@ -17,12 +17,13 @@ type Binding struct {
 }
 
 // A Setting is a value for a run-time parameter (see [Loaded.Bind]), or for the bar with a number (see
-// [loader.Program.Bars]).
+// [loader.Program.Bars]), or the address of weights to use (see [Session.AddWeights]).
 type Setting struct {
-	Name  string // of the parameter
-	IsBar bool
-	Bar   int // number of the bar
-	Value uint64
+	Name      string // of the parameter
+	IsBar     bool
+	Bar       int // number of the bar
+	IsWeights bool
+	Value     uint64
 }
 
 // CheckSettings returns the error with which [Loaded.Borrow] would refuse one of the settings, without
@@ -38,7 +39,9 @@ func (l *Loaded) CheckSettings(settings []Setting) error {
 		}
 	}
 	for i, s := range settings {
-		if slices.ContainsFunc(settings[:i], func(o Setting) bool { return o.IsBar == s.IsBar && o.Bar == s.Bar && o.Name == s.Name }) {
+		if slices.ContainsFunc(settings[:i], func(o Setting) bool {
+			return o.IsBar == s.IsBar && o.IsWeights == s.IsWeights && o.Bar == s.Bar && o.Name == s.Name
+		}) {
 			return &BindError{Name: s.Name, IsBar: s.IsBar, Bar: s.Bar, Twice: true}
 		}
 	}

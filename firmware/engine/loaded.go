@@ -304,8 +304,12 @@ func (e *BindError) Error() string {
 	return fmt.Sprintf("unknown run-time parameter %q; the program has %q", e.Name, e.Have)
 }
 
-// withSetting returns a copy of p whose run-time parameter or bar has the value of s.
+// withSetting returns a copy of p whose run-time parameter or bar has the value of s, or whose weights
+// are at that address.
 func withSetting(p *loader.Program, s Setting) (*loader.Program, error) {
+	if s.IsWeights {
+		return withWeightsAt(p, s.Value), nil
+	}
 	q := *p
 	q.Relocations, q.Ports = slices.Clone(p.Relocations), slices.Clone(p.Ports)
 	if s.IsBar {

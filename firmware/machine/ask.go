@@ -8,7 +8,7 @@ import (
 )
 
 // leaseModel carries out the step "lease CLIENT model=NAME", in which the broker opens a model for a
-// client. A client with the sandbox exception gets handles for its own direct-path client.
+// client, and "lease CLIENT model=NAME weights=NAME", in which it opens an adapter of a model. A client with the sandbox exception gets handles for its own direct-path client.
 func (p *player) leaseModel(words []string) error {
 	c, err := p.findClient(words[0])
 	if err != nil {
@@ -17,16 +17,28 @@ func (p *player) leaseModel(words []string) error {
 	if c.broker == nil {
 		return fmt.Errorf(`client %q is not connected to the broker; that takes rights=broker or broker-access`, words[0])
 	}
-	kv, err := parsePairs(words[1:], "model")
+	kv, err := parsePairs(words[1:], "model", "weights")
 	if err != nil {
 		return err
 	}
 	if _, ok := p.machine.Image(kv["model"]); !ok {
 		return p.newUnknownModelError(kv["model"])
 	}
-	l, ret, err := p.machine.Lease(c.broker, kv["model"])
-	if err != nil {
+	var l *Lease
+	var ret driver.Return
+	if weights, ok := kv["weights"]; !ok {
+		l, ret, err = p.machine.Lease(c.broker, kv["model"])
+	} else if _, known := p.machine.Image(weights); !known {
+		return p.newUnknownModelError(weights)
+	} else {
+		l, ret, err = p.machine.LeaseAdapter(c.broker, kv["model"], weights)
+	}
+	switch {
+	case err != nil && ret == driver.NotPrivileged:
 		p.reportDenied(err)
+		return nil
+	case err != nil:
+		p.reportOutcome(fmt.Sprintf("%v: %v", ret, err), "BadArgument", fmt.Sprintf("%#x", uint32(ret)))
 		return nil
 	}
 	if ret == driver.Success && c.user != nil {
@@ -61,7 +73,7 @@ func (p *player) askBroker(words []string) error {
 	if err != nil {
 		return err
 	}
-	token, err := parseNumber(kv, "program", 0, 1<<30)
+	token, err := parseNumber(kv, "program", 0, 1<<40) // an instance has its process above the slot
 	if err != nil {
 		return err
 	}

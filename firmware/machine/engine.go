@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/bits"
 	"slices"
 
@@ -38,6 +39,7 @@ type executor struct {
 	lost     clock.Nanoseconds     // engine time in runs that were stopped
 	wasted   clock.Nanojoules      // energy of these runs
 	power    powerState
+	weights  map[instance]uint64 // addresses of the weights of adapters
 	// advance moves the clock to the next thing that happens, as timeline.advance does.
 	advance func(run bool) (bool, error)
 	// ended is called for each call that ended, aborted for each that waited for events and is
@@ -46,6 +48,9 @@ type executor struct {
 	ended, aborted func(q *request)
 	notify         func()
 }
+
+// An instance is a process of the program in a slot.
+type instance struct{ slot, process int32 }
 
 // An image is a model that load commands can refer to by its address.
 type image struct {
@@ -123,11 +128,20 @@ func (x *executor) Unload(slot int32) {
 		p.loaded.Unload()
 	}
 	delete(x.programs, slot)
+	x.releaseWeights(func(i instance) bool { return i.slot == slot })
+}
+
+// releaseWeights frees the weights of the instances for which match returns true.
+func (x *executor) releaseWeights(match func(instance) bool) {
+	maps.DeleteFunc(x.weights, func(i instance, address uint64) bool {
+		return match(i) && x.session.Release(address)
+	})
 }
 
 // Terminate drops the remaining requests of a process.
 func (x *executor) Terminate(slot, process int32) {
 	x.abortRequests(func(q *request) bool { return q.header.Program == slot && q.header.Process == process })
+	x.releaseWeights(func(i instance) bool { return i == instance{slot, process} })
 }
 
 // abortRequests drops the requests for which match returns true, once the run of descriptors in

@@ -69,6 +69,70 @@ func (m *Machine) Lease(b *broker.Client, name string) (*Lease, driver.Return, e
 	return l, driver.Success, nil
 }
 
+// An adapter is an instance of a leased program with weights of its own.
+type adapter struct {
+	client *broker.Client
+	token  uint64
+}
+
+// LeaseAdapter opens an instance of the model base for client b of the broker, with the weights of
+// the model weights. Base stays in memory once; the instance takes the bytes of its weights. The
+// Return is [driver.NotFound] if the broker does not hold base. The error is that of
+// [broker.Client.OpenAdapter] or of [engine.Session.AddWeights].
+func (m *Machine) LeaseAdapter(b *broker.Client, base, weights string) (*Lease, driver.Return, error) {
+	token, ok := m.leased[base]
+	slot := int32(token&0xffffffff) - 1
+	p := m.engine.programs[slot]
+	address, known := m.Image(weights)
+	if !ok || !known || !m.broker.Holds(base) || p == nil || len(p.procedures) != 1 {
+		return nil, driver.NotFound, nil
+	}
+	image := m.engine.models[(address-imageBase)/imageSize]
+	list, err := image.model.Procedures(m.engine.ctx, m.engine.session.Options())
+	if err != nil || len(list) != 1 {
+		return nil, driver.NotFound, nil
+	}
+	before := m.engine.session.Used()
+	at, err := m.engine.session.AddWeights(p.procedures[0].loaded, list[0])
+	if err != nil {
+		return nil, driver.BadArgument, err
+	}
+	inst, err := b.OpenAdapter(base, weights, m.engine.session.Used()-before, broker.InstanceOptions{})
+	if err != nil {
+		m.engine.session.Release(at)
+		return nil, driver.NotPrivileged, err
+	}
+	made, ret := m.createInstance(token)
+	if ret != driver.Success {
+		inst.Release()
+		m.engine.session.Release(at)
+		return nil, ret, nil
+	}
+	m.engine.weights[instance{slot, int32(made >> 32)}] = at
+	m.adapters = append(m.adapters, adapter{b, made})
+	l := &Lease{Token: made, instance: inst}
+	l.Intermediate, _ = m.daemon.Intermediate(made)
+	return l, driver.Success, nil
+}
+
+// createInstance creates and prepares another instance of a program on the broker's connection, and
+// returns its token.
+func (m *Machine) createInstance(token uint64) (made uint64, ret driver.Return) {
+	before := m.daemon.Tokens()
+	in := make([]byte, 56)
+	binary.LittleEndian.PutUint64(in, token)
+	if r := m.daemon.Call(8, driver.Arguments{Struct: in[:32]}); r.Return != driver.Success {
+		return 0, r.Return
+	}
+	for _, t := range m.daemon.Tokens() {
+		if !slices.Contains(before, t) {
+			made = t
+		}
+	}
+	binary.LittleEndian.PutUint64(in, made)
+	return made, m.daemon.Call(4, driver.Arguments{Struct: in, StructOut: 56}).Return
+}
+
 // createForBroker creates and prepares a program on the broker's connection c, on behalf of a client
 // with the identity id, and returns its token.
 func (m *Machine) createForBroker(c *driver.Client, address uint64, id driver.Identity) (token uint64, ret driver.Return) {
@@ -122,11 +186,15 @@ func (m *Machine) Lend(l *Lease, to *driver.Client) driver.Return {
 // leases any more.
 func (m *Machine) disconnect(b *broker.Client) {
 	b.Disconnect()
+	m.adapters = slices.DeleteFunc(m.adapters, func(a adapter) bool {
+		if a.client == b {
+			m.destroy(a.token)
+		}
+		return a.client == b
+	})
 	for _, name := range sortedKeys(m.leased) {
 		if !m.broker.Holds(name) {
-			in := make([]byte, 16)
-			binary.LittleEndian.PutUint64(in, m.leased[name])
-			m.daemon.Call(6, driver.Arguments{Struct: in})
+			m.destroy(m.leased[name])
 			delete(m.leased, name)
 		}
 	}
@@ -134,4 +202,11 @@ func (m *Machine) disconnect(b *broker.Client) {
 		m.daemon.Close()
 		m.daemon = nil
 	}
+}
+
+// destroy releases the program or the instance with the given token on the broker's connection.
+func (m *Machine) destroy(token uint64) {
+	in := make([]byte, 16)
+	binary.LittleEndian.PutUint64(in, token)
+	m.daemon.Call(6, driver.Arguments{Struct: in})
 }

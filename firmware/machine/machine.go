@@ -39,7 +39,8 @@ type Machine struct {
 	timeline   *timeline
 	daemon     *driver.Client    // the broker's connection to the driver, or nil
 	leased     map[string]uint64 // tokens of the programs that the broker holds, by model
-	why        string            // reason of the controller's last refusal
+	adapters   []adapter
+	why        string // reason of the controller's last refusal
 }
 
 // Addresses of images as seen by the host. They are this project's own, because none are
@@ -71,7 +72,7 @@ func New(ctx context.Context, o Options) (*Machine, error) {
 	}
 	x := &executor{
 		session: s, queue: queue.New(), ctx: ctx,
-		programs: map[int32]*loadedModel{}, buffers: map[uint64]uint64{}, pending: map[queue.ID]*request{},
+		programs: map[int32]*loadedModel{}, weights: map[instance]uint64{}, buffers: map[uint64]uint64{}, pending: map[queue.ID]*request{},
 	}
 	m := &Machine{engine: x, leased: map[string]uint64{}, broker: broker.New(), mailbox: command.NewMailbox(o.RingDepth), controller: command.NewController(x)}
 	m.timeline = &timeline{machine: m, inFlight: max(1, o.InFlight)}

@@ -224,8 +224,12 @@ func (q *request) bindArguments(l *engine.Loaded) (err error) {
 	return err
 }
 
-// settings returns the values of bars and of run-time parameters that the call gives.
+// settings returns the values of bars and of run-time parameters that the call gives, and the weights
+// of an adapter.
 func (q *request) settings() (list []engine.Setting) {
+	if at, ok := q.executor.weights[instance{q.header.Program, q.header.Process}]; ok {
+		list = append(list, engine.Setting{IsWeights: true, Value: at})
+	}
 	for _, b := range q.call.Bars {
 		list = append(list, engine.Setting{IsBar: true, Bar: int(b.Number), Value: b.Value})
 	}

@@ -46,7 +46,9 @@ The SCRIPT - is standard input. A failed expectation ends the run with exit stat
                                              (most urgent) to 7, qos= its class;
                                              timeout=2ms; async=PORT sequence=N returns
                                              when the request is posted
-  lease NAME model=MODEL                     the broker opens a model for a client
+  lease NAME model=MODEL                     the broker opens a model for a client; with
+                                             weights=OTHER, an adapter: an instance of the
+                                             resident MODEL with the weights of OTHER
   map NAME BUFFER bytes=N                    a buffer, for surfaces=BUFFER,BUFFER of calls
   lend NAME OTHER program=N                  a handle to a program, for another client
   ask NAME program=N                         a request through the broker
