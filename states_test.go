@@ -122,6 +122,35 @@ func TestStatesAndTheOptionAgree(t *testing.T) {
 	if !slices.Equal(a.Options.State, o.State) {
 		t.Errorf("the run connected %v; want %v", a.Options.State, o.State)
 	}
+	// A position vector of one row puts each call's row there, and leaves the others as they were.
+	session, err := anesim.NewSession(anesim.Options{Chip: hw.M1(), Values: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := session.Load(t.Context(), state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const channels, rows, width = 4, 8, 8
+	want := make([]float16.Float16, channels*rows*width)
+	for _, row := range []int{0, 1, 2, 3, 4, 5, 6, 7, 2} { // the last writes a row again
+		value, at := make([]float16.Float16, channels*width), make([]float16.Float16, rows)
+		at[row] = float16.Fromfloat32(1)
+		for i := range value {
+			value[i] = float16.Fromfloat32(float32(i%7 - row))
+			want[(i/width*rows+row)*width+i%width] = value[i]
+		}
+		if err := errors.Join(l.Set("new", value), l.Set("at", at)); err != nil {
+			t.Fatal(err)
+		}
+		res, err := l.Call(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.EqualFunc(res.Outputs[0].Data, want, func(a, b float16.Float16) bool { return a.Float32() == b.Float32() }) {
+			t.Fatalf("after row %d the cache is %v, want %v", row, res.Outputs[0].Data, want)
+		}
+	}
 }
 
 // States whose memory cannot be exchanged with that of a result keep their values too: the host copies
