@@ -1,9 +1,8 @@
 package firmware
 
 import (
+	"errors"
 	"fmt"
-	"math"
-	"slices"
 	"strings"
 
 	"anesim/hw/regs"
@@ -50,87 +49,19 @@ func (e *OverrideError) Error() string {
 }
 
 // ParseOverride parses an override such as "PE.Cfg.OpMode=1" for a field of a register, or
-// "Common.InDim=0x10001" for a whole register. The number of a group, such as "G4", may replace its
-// name. Case does not matter. A field has the values of descriptor text; see [regs.Field.ParseText]. A
-// register whose only field is a size or a float has that field's values. The error is an
-// *[OverrideError].
+// "Common.InDim=0x10001" for a whole register, in the notation of [regs.ParseAssignment]. The error is
+// an *[OverrideError].
 func ParseOverride(s string) (Override, error) {
-	fail := func(cause error, near []string, format string, args ...any) (Override, error) {
-		return Override{}, &OverrideError{Text: s, What: fmt.Sprintf(format, args...), Near: near, Err: cause}
+	r, field, value, err := regs.ParseAssignment(s)
+	if err == nil {
+		return Override{Register: r, Field: field, Value: value}, nil
 	}
-	unknown := func(name string, names []string, format string, args ...any) (Override, error) {
-		near := spelling.Nearest(name, names)
-		if len(near) == 0 && len(names) > 0 {
-			format += "; want one of %s"
-			args = append(args, strings.Join(names, ", "))
-		}
-		return fail(nil, near, format, args...)
-	}
-	name, value, ok := strings.Cut(s, "=")
-	if !ok {
-		return fail(nil, nil, "missing value; want GROUP.REGISTER.FIELD=VALUE")
-	}
-	path := strings.Split(strings.TrimSpace(name), ".")
-	if len(path) != 2 && len(path) != 3 {
-		return fail(nil, nil, "malformed name; want GROUP.REGISTER.FIELD=VALUE or GROUP.REGISTER=VALUE")
-	}
-	var o Override
-	if o.Register, ok = regs.Lookup(path[0], path[1]); !ok {
-		if e := regs.HeaderName(path[0] + "." + path[1]); e != nil {
-			return fail(e, nil, "%v", e)
-		}
-		if e := regs.Absent(path[0]); e != nil {
-			return fail(e, nil, "%v", e)
-		}
-		blocks, registers := registerNames(path[0])
-		if len(registers) == 0 {
-			return unknown(path[0], blocks, "unknown register group %q", path[0])
-		}
-		return unknown(path[1], registers, "group %s has no register %q", path[0], path[1])
-	}
-	if len(path) == 2 && o.Register.Sole() {
-		o.Field = &o.Register.Fields[0]
-	}
-	if len(path) == 3 {
-		f, ok := o.Register.Field(path[2])
-		if !ok {
-			var fields []string
-			for _, f := range o.Register.Fields {
-				fields = append(fields, f.Name)
-			}
-			return unknown(path[2], fields, "register %s.%s has no field %q", o.Register.Block, o.Register.Name, path[2])
-		}
-		o.Field = &f
-	}
-	value = strings.TrimSpace(value)
-	if o.Field != nil {
-		v, err := o.Field.ParseText(value)
-		if err != nil {
-			return fail(err, nil, "%v", err)
-		}
-		o.Value = v
-		return o, nil
-	}
-	v, err := regs.ParseNumber(value)
-	switch {
-	case err != nil:
-		return fail(err, nil, "%v", err)
-	case v < math.MinInt32 || v > math.MaxUint32: // a negative number is encoded in two's complement
-		return fail(nil, nil, "value %s does not fit in 32 bits", value)
-	}
-	o.Value = uint32(v)
-	return o, nil
-}
-
-// registerNames returns the names of all register groups, and of the registers in the named group.
-func registerNames(group string) (groups, registers []string) {
-	for r := range regs.Registers() {
-		if !slices.Contains(groups, r.Block) {
-			groups = append(groups, r.Block)
-		}
-		if strings.EqualFold(r.Block, group) || strings.EqualFold(r.Group, group) {
-			registers = append(registers, r.Name)
+	e := &OverrideError{Text: s, What: err.Error(), Err: errors.Unwrap(err)}
+	var a *regs.AssignmentError
+	if errors.As(err, &a) && a.Unknown != "" {
+		if e.Near = spelling.Nearest(a.Unknown, a.Names); len(e.Near) == 0 && len(a.Names) > 0 {
+			e.What += "; want one of " + strings.Join(a.Names, ", ")
 		}
 	}
-	return groups, registers
+	return Override{}, e
 }

@@ -121,44 +121,6 @@ func TestDefaultsOfDirectives(t *testing.T) {
 	}
 }
 
-// An assignment names a whole register or one of its fields, and its error the column.
-func TestAssignments(t *testing.T) {
-	for text, want := range map[string]struct {
-		name        string
-		mask, value uint32
-	}{
-		"Common.InDim=0x10005":               {"InDim", 0xffffffff, 0x10005},
-		"Common.InDim.Win=5":                 {"InDim", 1<<15 - 1, 5},
-		"common.indim.hin=5":                 {"InDim", (1<<15 - 1) << 16, 5 << 16},
-		"KernelDMASrc.CoeffBaseAddr[3]=0x40": {"CoeffBaseAddr[3]", 0, 0x40},
-	} {
-		r, mask, value, err := ParseAssignment(text)
-		if err != nil || r.Name != want.name || value != want.value {
-			t.Errorf("%s: %s, %#x, %v", text, r.Name, value, err)
-		}
-		if f, ok := r.Field("Win"); ok && strings.Contains(text, "Win") {
-			want.mask = f.With(0, 1<<f.Width-1)
-		} else if f, ok := r.Field("Hin"); ok && strings.Contains(text, "hin") {
-			want.mask = f.With(0, 1<<f.Width-1)
-		} else if r.Sole() {
-			want.mask = r.Fields[0].With(0, 1<<r.Fields[0].Width-1)
-		}
-		if mask != want.mask {
-			t.Errorf("%s: mask %#x, want %#x", text, mask, want.mask)
-		}
-	}
-	for text, col := range map[string]int{
-		"Common.InDim=x": 14, "Common.InDim.Win=x": 18, "Common.InDim.Wim=1": 14, "Common.IxDmm=1": 1, "Common=1": 1, "Common.=1": 1,
-		"KernelDMASrc.CoeffBaseAddr[0-3]=1": 1, ".Win=1": 1,
-	} {
-		_, _, _, err := ParseAssignment(text)
-		var e *Error
-		if !errors.As(err, &e) || e.Line != 1 || e.Col != col {
-			t.Errorf("%s: %v, want column %d", text, err, col)
-		}
-	}
-}
-
 // An error says where it is, what was meant and what caused it.
 func TestErrorText(t *testing.T) {
 	if got := toLowerASCII("@AZ[az`{09"); got != "@az[az`{09" {

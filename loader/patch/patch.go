@@ -2,6 +2,7 @@ package patch
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,8 +11,8 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/hw/regs"
+	"anesim/hw/spelling"
 	"anesim/loader"
-	"anesim/loader/asm"
 	"anesim/loader/internal/lower/coeff"
 )
 
@@ -40,8 +41,8 @@ type Program struct {
 }
 
 // Set changes the value of a register in every descriptor that writes it. text is
-// BLOCK.REGISTER.FIELD=VALUE for a field or BLOCK.REGISTER=VALUE for a whole register, in the
-// notation of descriptor text. A prefix such as 3: restricts the change to descriptor 3. If text is
+// GROUP.REGISTER.FIELD=VALUE for a field or GROUP.REGISTER=VALUE for a whole register; see
+// [regs.ParseAssignment]. A prefix such as 3: restricts the change to descriptor 3. If text is
 // malformed or no descriptor writes the register, Set returns an error and changes nothing.
 func (p *Program) Set(text string) error {
 	fail := func(format string, args ...any) error { return &Error{What: text, Why: fmt.Sprintf(format, args...)} }
@@ -53,9 +54,17 @@ func (p *Program) Set(text string) error {
 		}
 		only, rest = n, after
 	}
-	r, mask, value, err := asm.ParseAssignment(rest)
+	r, field, value, err := regs.ParseAssignment(rest)
 	if err != nil {
-		return &Error{What: text, Why: "cannot parse assignment", Err: err}
+		why := err.Error()
+		if a := (*regs.AssignmentError)(nil); errors.As(err, &a) {
+			why += spelling.Suggest(a.Unknown, a.Names)
+		}
+		return &Error{What: text, Why: why}
+	}
+	mask := ^uint32(0)
+	if field != nil {
+		mask, value = field.With(0, 1<<field.Width-1), field.With(0, value)
 	}
 	var words []uint32 // offsets of the words to change
 	for d, err := range p.Descriptors() {
