@@ -190,6 +190,18 @@ func TestLoadAborts(t *testing.T) {
 		t.Fatal(err)
 	}
 	must("asm", file("fixed.td"), "-o", file("fixed.hwx"))
+	// Played by fw, the request of priority 0 gets the engine when the other one has ended.
+	example, err := os.ReadFile(exampleLoad("abort.fw"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	layer := "layer conv cin=128 h=64 w=64 cout=128 k=7 pad=3"
+	for model, stops := range map[string]int{layer: 1, "file " + file("fixed.hwx"): 0} {
+		out := must("fw", writeFile(t, "abort.fw", []byte(strings.Replace(string(example), layer, model, 1))))
+		if n := strings.Count(out, "run stopped"); n != stops {
+			t.Errorf("%s: %d runs are stopped, want %d\n%s", model, n, stops, out)
+		}
+	}
 	load := func(preemption, model string, inFlight int) (d report.Load) {
 		t.Helper()
 		script := fmt.Sprintf(`duration: 600us
