@@ -72,8 +72,9 @@ the engine's utilization, energy and mean power. SCRIPT is YAML; - is standard i
       keep_wired: true     # the model's memory stays wired while nothing is pending
 
 An admitted call of higher priority gets the engine when a run of descriptors ends
-(preemption: run), when the program of another call ends (none), or at once (abort). An
-abort loses what the run has done, since L2 does not keep it, and the run starts again
+(preemption: run), when the program of another call ends (none), or at once (abort). At
+the end of a run it waits until the run's results are in memory, and the next run of the
+other call begins with nothing fetched early. An abort loses what the run has done, since L2 does not keep it, and the run starts again
 later; it takes no time itself (assumed). A run with a descriptor that has DisallowAbort,
 or that has overwritten its own input, is not aborted. With one command in flight, which
 is what macOS does, no host ever has two programs to preempt, so all three are the same:
