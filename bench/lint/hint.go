@@ -62,7 +62,7 @@ func newBufferPart(o *regs.Operand, named bool, bar uint32) part {
 func (s *state) beginTask(t *regs.Task) {
 	s.before, s.writers, s.sources = false, s.writers[:0], s.sources[:0]
 	if s.ring && t.Operands.Source1.L2 != regs.Circular {
-		s.addFinding(int32(t.Index)-1, "L2.ResultCfg", Hint, byRings, "leaves a ring in L2 (type 3), which td %d does not read", t.Index)
+		s.addFinding(int32(t.Index)-1, "L2.ResultCfg", Hint, byRings, "leaves a ring in L2 (type 3), which descriptor %d does not read", t.Index)
 	}
 	if !s.ring && t.Operands.Source1.L2 == regs.Circular {
 		s.addFinding(int32(t.Index), "L2.SourceCfg", Hint, byRings, "reads a ring in L2 (type 3), which the previous descriptor does not leave")
@@ -124,7 +124,7 @@ func (s *state) checkSourceWaits(t *regs.Task) {
 			waits, name = c.APlnrRslt() || beside == besidePlanar, "the planar engine (APlnrRslt, or bits 2-3 = 2)"
 		}
 		if !waits && c.Src2Waits() == 0 {
-			s.addFinding(td, "L2.SourceCfg", Hint, byWaits, "reads the result of td %d from L2, but does not wait for %s", td-1, name)
+			s.addFinding(td, "L2.SourceCfg", Hint, byWaits, "reads the result of descriptor %d from L2, but does not wait for %s", td-1, name)
 		}
 	}
 	switch {
@@ -170,14 +170,14 @@ func (s *state) checkScratchReadDistance(t *regs.Task) {
 	const register = "TileDMADst.DstDMAConfig"
 	switch back := td - last/2 - 1; {
 	case last < 0 && gotKind != 0:
-		s.addFinding(td, register, Hint, byDistance, "bits 18-25 say that td %d read the area of the result; no descriptor did", td-got-1)
+		s.addFinding(td, register, Hint, byDistance, "bits 18-25 say that descriptor %d read the area of the result; no descriptor did", td-got-1)
 	case last < 0:
 	case gotKind == 0:
-		s.addFinding(td, register, Hint, byDistance, "result overwrites an area of scratch that td %d read; bits 18-25 do not say so", last/2)
+		s.addFinding(td, register, Hint, byDistance, "result overwrites an area of scratch that descriptor %d read; bits 18-25 do not say so", last/2)
 	case got != min(back, farthest):
-		s.addFinding(td, register, Hint, byDistance, "bits 22-25 say that td %d was the last to read the area of the result; it was td %d", td-got-1, last/2)
+		s.addFinding(td, register, Hint, byDistance, "bits 22-25 say that descriptor %d was the last to read the area of the result; it was descriptor %d", td-got-1, last/2)
 	case gotKind == overTileDMA && last%2 != 0, gotKind == overKernelDMA && last%2 == 0:
-		s.addFinding(td, register, Hint, byDistance, "bits 18-19 are %d, but td %d read the area by the other DMA", gotKind, last/2)
+		s.addFinding(td, register, Hint, byDistance, "bits 18-19 are %d, but descriptor %d read the area by the other DMA", gotKind, last/2)
 	}
 	s.readers.setOrigin(r.base, r.endAddress(), -1)
 }

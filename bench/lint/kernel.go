@@ -56,6 +56,6 @@ func (s *state) checkWeightWriter(t *regs.Task) {
 		last = max(last, w)
 	}
 	if says != last {
-		s.addFinding(td, "Header.KernelBases", Hint, byKernel, "word after the header says that td %d wrote the kernel; it was td %d", says, last)
+		s.addFinding(td, "Header.KernelBases", Hint, byKernel, "word after the header says that descriptor %d wrote the kernel; it was descriptor %d", says, last)
 	}
 }

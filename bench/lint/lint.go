@@ -48,9 +48,9 @@ type Finding struct {
 	Evidence   string `json:"evidence"` // evidence for the rule
 }
 
-// String returns the finding on one line, such as "td 3 L2.ResultBase: overlap: ...".
+// String returns the finding on one line, such as "descriptor 3 L2.ResultBase: overlap: ...".
 func (f *Finding) String() string {
-	return fmt.Sprintf("td %d %s: %s: %s", f.Descriptor, f.Register, f.Rule, f.What)
+	return fmt.Sprintf("descriptor %d %s: %s: %s", f.Descriptor, f.Register, f.Rule, f.What)
 }
 
 // A Report lists the mistakes that [Program] found in a program.

@@ -140,7 +140,7 @@ func TestRules(t *testing.T) {
 		rule     lint.Rule
 		says     string
 	}{
-		{"a result over a kept source", []string{"1 L2.ResultBase 0x180", "2 L2.Src1Base 0x180"}, 1, "L2.ResultBase", lint.Overlap, "kept source of td 1"},
+		{"a result over a kept source", []string{"1 L2.ResultBase 0x180", "2 L2.Src1Base 0x180"}, 1, "L2.ResultBase", lint.Overlap, "kept source of descriptor 1"},
 		{"rows on their way over a result", []string{"1 L2.Src1Base 0x400", "2 L2.Src2Base 0x400",
 			"2 TileDMASrc.Src1DMAConfig En CacheHint=8 CHReuse=8 CHNoReuse=3 DepMode=3", "2 Header.Control TSR TSE SrcLoc DstLoc", "2 Header.Bases RBase0=4 RBE0 WBase=5 WBE",
 			"2 L2.SourceCfg Type=2 AConvRslt DMAIntl=1", "2 L2.Src1Base 0x500", "1 L2.ResultBase 0x80", "2 L2.Src2Base 0x80"}, 1, "L2.Src1Base", lint.Unread, "kept source"},

@@ -73,9 +73,9 @@ func (v *value) String() string {
 	case ring:
 		what = "ring"
 	case passing:
-		return fmt.Sprintf("%v of td %d, on its way through L2", v.role, v.td)
+		return fmt.Sprintf("%v of descriptor %d, on its way through L2", v.role, v.td)
 	}
-	return fmt.Sprintf("the %s of td %d", what, v.td)
+	return fmt.Sprintf("the %s of descriptor %d", what, v.td)
 }
 
 // A place is a region of one memory.
@@ -385,7 +385,7 @@ func (s *state) checkPartlyOverwritten(td int32, r *region, g *ground, from []in
 			})
 		})
 		if over >= 0 {
-			s.reportOverwrittenValue(v, over, fmt.Sprintf("td %d reads it after that", td))
+			s.reportOverwrittenValue(v, over, fmt.Sprintf("descriptor %d reads it after that", td))
 			found = true
 		}
 	}
@@ -403,7 +403,7 @@ func (s *state) checkStaleSource(td int32, r *region, from []int32) bool {
 	if v.lostTo < 0 || v.told || w.beginsAt(r.base) && w.kind != passing {
 		return false
 	}
-	s.reportOverwrittenValue(v, v.lostTo, fmt.Sprintf("td %d reads there after that", td))
+	s.reportOverwrittenValue(v, v.lostTo, fmt.Sprintf("descriptor %d reads there after that", td))
 	return true
 }
 

@@ -105,13 +105,13 @@ func TestRelocations(t *testing.T) {
 		want   []string
 	}{
 		"none": {func(p *loader.Program) { p.Relocations = nil }, []string{
-			"td 2 KernelDMASrc.CoeffBaseAddr: relocation: weight addresses without a relocation: 16, the first of lane 0", "td 3 KernelDMASrc.CoeffBaseAddr: relocation: weight addresses without a relocation: 1, the first of lane 0",
+			"descriptor 2 KernelDMASrc.CoeffBaseAddr: relocation: weight addresses without a relocation: 16, the first of lane 0", "descriptor 3 KernelDMASrc.CoeffBaseAddr: relocation: weight addresses without a relocation: 1, the first of lane 0",
 		}},
-		"one less": {func(p *loader.Program) { p.Relocations = p.Relocations[:16] }, []string{"td 3 KernelDMASrc.CoeffBaseAddr: relocation: weight addresses without a relocation: 1, the first of lane 0"}},
+		"one less": {func(p *loader.Program) { p.Relocations = p.Relocations[:16] }, []string{"descriptor 3 KernelDMASrc.CoeffBaseAddr: relocation: weight addresses without a relocation: 1, the first of lane 0"}},
 		"one moved by a word": {func(p *loader.Program) {
 			p.Relocations[16].Off += 4
 			p.Relocations[16].Register += 4
-		}, []string{"td 3 KernelDMASrc.CoeffBaseAddr: relocation: weight addresses without a relocation: 1, the first of lane 0", "td 3 KernelDMASrc.CoeffBaseAddr[1].Addr: relocation: relocations of words that are no weight addresses in use: 1, the first of KernelDMASrc.CoeffBaseAddr[1].Addr"}},
+		}, []string{"descriptor 3 KernelDMASrc.CoeffBaseAddr: relocation: weight addresses without a relocation: 1, the first of lane 0", "descriptor 3 KernelDMASrc.CoeffBaseAddr[1].Addr: relocation: relocations of words that are no weight addresses in use: 1, the first of KernelDMASrc.CoeffBaseAddr[1].Addr"}},
 		"all": {func(*loader.Program) {}, nil},
 	} {
 		p := whole

@@ -8,7 +8,7 @@ func (s *state) checkEndOfRun(td int32, from []int32) {
 		v := &s.values[by]
 		if v.l2 && v.kind != passing && v.td <= s.closed && s.closedTold != s.closed {
 			s.closedTold = s.closed
-			s.addFinding(s.closed, "Header.Control", Hint, byRuns, "closes a run (TSR and TSE), after which another program may use L2, but %v is still needed there: td %d reads it", v, td)
+			s.addFinding(s.closed, "Header.Control", Hint, byRuns, "closes a run (TSR and TSE), after which another program may use L2, but %v is still needed there: descriptor %d reads it", v, td)
 		}
 	}
 }

@@ -145,7 +145,7 @@ func (d *Run) setPrecisions(r *anesim.Result) {
 	}
 	for _, index := range slices.Sorted(maps.Keys(dispatches)) {
 		list := dispatches[index]
-		d.precision = append(d.precision, PrecisionRow{fmt.Sprintf("td %d", index), NewDescriptor(&list[0]).Op, precisionOf(list, free)})
+		d.precision = append(d.precision, PrecisionRow{fmt.Sprintf("descriptor %d", index), NewDescriptor(&list[0]).Op, precisionOf(list, free)})
 	}
 }
 

@@ -399,7 +399,7 @@ func printVerdicts(w io.Writer, verdicts []check.Verdict, most float64) error {
 		default:
 			missed++
 		}
-		p.Printf("miss  %s: %s", report.Printable(v.Input), v.Cause())
+		p.Printf("FAIL  %s: %s", report.Printable(v.Input), v.Cause())
 		printDifferences(p, v)
 	}
 	err := newVerdictsError(missed, unknown, unverified, len(verdicts), most)

@@ -106,7 +106,7 @@ func TestCheckCountsModels(t *testing.T) {
 	}{
 		{"2 models updated, 2 in ", 0, []string{"--update", "--layer", a, "--layer", b}},
 		{"1 model updated, 2 in ", 0, []string{"--update", "--layer", a}},
-		{"miss  relu c=16: missing from the baseline\nanesim: 1 of 1 model is missing from the baseline (add with --update)\n", 1, []string{"--layer", c}},
+		{"FAIL  relu c=16: missing from the baseline\nanesim: 1 of 1 model is missing from the baseline (add with --update)\n", 1, []string{"--layer", c}},
 		{"anesim: 1 of 3 models differs from the baseline by more than 0%, 1 of 3 models is missing from the baseline (add with --update)\n", 1,
 			[]string{"--layer", a, "--layer", b, "--layer", c, "--set", "Common.Cfg.ActiveNE=2"}},
 	} {
@@ -270,7 +270,7 @@ func TestCheckValuesAreCompared(t *testing.T) {
 		want string
 	}{
 		{"--update gelu.hwx", exitDone, ""},
-		{"--values gelu.hwx", exitFailed, "miss  gelu.hwx: no checksums in the baseline"},
+		{"--values gelu.hwx", exitFailed, "FAIL  gelu.hwx: no checksums in the baseline"},
 		{"--values --junit j.xml gelu.hwx", exitFailed, "1 of 1 model has no values to compare"},
 		{"--values --update gelu.hwx", exitDone, ""},
 		{"--values gelu.hwx", exitDone, "ok    gelu.hwx\n"},
@@ -279,7 +279,7 @@ func TestCheckValuesAreCompared(t *testing.T) {
 		// The table of a bare chain is an input, so that its values cannot be computed.
 		{"--values --update gelu.bin", exitFailed, "gelu.bin: --values: no values: descriptor 0: activation table"},
 		{"--update gelu.bin", exitDone, ""},
-		{"--values gelu.bin", exitFailed, "miss  gelu.bin: no values: descriptor 0: activation table"},
+		{"--values gelu.bin", exitFailed, "FAIL  gelu.bin: no values: descriptor 0: activation table"},
 	} {
 		out, errs, code := invoke(strings.Fields("check --baseline b.json " + step.line)...)
 		if code != step.code || !strings.Contains(out+errs, step.want) {

@@ -126,7 +126,7 @@ func printComparisons(w io.Writer, all []expectedList, compared []check.Comparis
 		c := &compared[i]
 		verdict := "ok  "
 		if !c.Passed {
-			verdict = "miss"
+			verdict = "FAIL"
 			missed++
 		}
 		p.Printf("%s  %s: %s", verdict, report.Printable(c.Input), report.Printable(c.String()))

@@ -110,11 +110,11 @@ func TestExpectAgreesWithReports(t *testing.T) {
 		out, errs, code := check(changed)
 		line := ""
 		for l := range strings.Lines(out) {
-			if strings.HasPrefix(l, "miss  ") {
+			if strings.HasPrefix(l, "FAIL  ") {
 				line += l
 			}
 		}
-		if code != exitFailed || strings.Count(line, "\n") != 1 || !strings.HasPrefix(line, "miss  "+cells[0]+": ") || !strings.Contains(line, ": "+cells[2]+" ") {
+		if code != exitFailed || strings.Count(line, "\n") != 1 || !strings.HasPrefix(line, "FAIL  "+cells[0]+": ") || !strings.Contains(line, ": "+cells[2]+" ") {
 			t.Errorf("%s: status %d, %s%s", strings.Join(cells, ","), code, line, errs)
 		}
 	}
@@ -236,7 +236,7 @@ func TestExpectCommandLine(t *testing.T) {
 		}
 	}
 	out, _, code := invoke("check", "--expect", "cycles>=1", "--expect", "cycles@wide>=1", "--expect", "cycles@narrow>=1", "part.yaml")
-	for _, want := range []string{"miss  part.yaml: total: cycles: " + incompleteLine, "miss  part.yaml: layer wide: cycles: " + incompleteLine, "ok    part.yaml: layer narrow: cycles "} {
+	for _, want := range []string{"FAIL  part.yaml: total: cycles: " + incompleteLine, "FAIL  part.yaml: layer wide: cycles: " + incompleteLine, "ok    part.yaml: layer narrow: cycles "} {
 		if code != exitFailed || !strings.Contains(out, want) {
 			t.Errorf("status %d, no %q in\n%s", code, want, out)
 		}

@@ -86,7 +86,7 @@ func TestCheckIncomplete(t *testing.T) {
 	write(strings.Replace(partlyModelled, "20000", "2000", 1))
 	run(exitDone, "1 model updated", "--update", file)
 	write(partlyModelled)
-	run(exitFailed, "miss  "+file+": "+incompleteLine, "--max", "1000%", "--junit", junit, file)
+	run(exitFailed, "FAIL  "+file+": "+incompleteLine, "--max", "1000%", "--junit", junit, file)
 	if xml, err := os.ReadFile(junit); err != nil || !strings.Contains(string(xml), `message="not modelled: wide (pool)"`) {
 		t.Errorf("%v: %s", err, xml)
 	}

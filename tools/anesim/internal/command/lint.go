@@ -220,7 +220,7 @@ func writeFindings(w io.Writer, list []jsonLintedProgram) error {
 		}
 		verdict := "ok  "
 		if len(x.Findings) > 0 {
-			verdict = "find"
+			verdict = "FAIL"
 		}
 		p.Printf("%s  %s: %s, %s", verdict, report.Printable(x.name()), report.Plural(x.Descriptors, "descriptor"), report.Plural(len(x.Findings)+x.More, "finding"))
 		rests := ""
@@ -234,7 +234,7 @@ func writeFindings(w io.Writer, list []jsonLintedProgram) error {
 				p.Printf("    (%s)", rests)
 			}
 			rests = f.Evidence
-			p.Printf("  td %d %s  %s: %s", f.Descriptor, f.Register, f.Rule, f.What)
+			p.Printf("  descriptor %d %s  %s: %s", f.Descriptor, f.Register, f.Rule, f.What)
 			if k == len(x.Findings)-1 || k == mostFindings-1 {
 				p.Printf("    (%s)", rests)
 			}

@@ -33,7 +33,7 @@ func TestLint(t *testing.T) {
 		t.Errorf("%d: %s%s", code, errs, out)
 	}
 	out, errs, code = invoke("lint", folded, clean)
-	if code != exitFailed || !strings.Contains(errs, "1 finding in 1 of 2 programs") || !strings.Contains(out, "td 2 TileDMADst.DstPlaneStride  fold: 4 parts are 0 bytes apart") {
+	if code != exitFailed || !strings.Contains(errs, "1 finding in 1 of 2 programs") || !strings.Contains(out, "descriptor 2 TileDMADst.DstPlaneStride  fold: 4 parts are 0 bytes apart") {
 		t.Errorf("%d: %s%s", code, errs, out)
 	}
 	for line := range strings.Lines(out) {
@@ -104,7 +104,7 @@ func TestLintOfEveryForm(t *testing.T) {
 		} else if _, errs, code := invoke("convert", container, "-o", file); code != exitDone {
 			t.Fatal(errs)
 		}
-		if out, errs, code := invoke("lint", file); code != exitFailed || !strings.Contains(errs, "1 finding in") || !strings.Contains(out, "td 2 L2.Src2Base  unwritten: reads 256 bytes of L2 at 0x240") {
+		if out, errs, code := invoke("lint", file); code != exitFailed || !strings.Contains(errs, "1 finding in") || !strings.Contains(out, "descriptor 2 L2.Src2Base  unwritten: reads 256 bytes of L2 at 0x240") {
 			t.Errorf("%s: %d: %s%s", form, code, errs, out)
 		}
 	}

@@ -109,7 +109,7 @@ func TestPageFlag(t *testing.T) {
 		if _, section, _ := strings.Cut(string(b), `<section id="baseline">`); !strings.Contains(strings.SplitN(section, "</section>", 2)[0], x.says) {
 			t.Errorf("%v: the page's comparison does not say %q", x.args, x.says)
 		}
-		if !bytes.Contains(b, []byte("registers of td 0")) {
+		if !bytes.Contains(b, []byte("registers of descriptor 0")) {
 			t.Error("the page has no registers")
 		}
 	}

@@ -256,7 +256,7 @@ func TestPrecisionOfSeveralDispatches(t *testing.T) {
 	const layer = "conv cin=64 h=32 w=32 cout=64 act=gelu"
 	rows := func(out string) (list []string) {
 		for line := range strings.Lines(out) {
-			if strings.HasPrefix(line, "td ") {
+			if strings.HasPrefix(line, "descriptor ") {
 				list = append(list, line)
 			}
 		}
@@ -272,7 +272,7 @@ func TestPrecisionOfSeveralDispatches(t *testing.T) {
 		t.Errorf("%s%swant samples of 65,536 and 196,608 results", once, thrice)
 	}
 	out, stderr, code := invoke("layer", "softmax", "c=64", "--precision", "--repeat", "2")
-	if code != exitDone || !strings.Contains(out, "  td 2:\n    activations by table\n") {
+	if code != exitDone || !strings.Contains(out, "  descriptor 2:\n    activations by table\n") {
 		t.Errorf("exit %d: %s%s; want each descriptor named once", code, out, stderr)
 	}
 }

@@ -43,7 +43,7 @@ func Registers(p *loader.Program) ([]string, error) {
 			return nil, err
 		}
 		var b strings.Builder
-		fmt.Fprintf(&b, "registers of td %d, at byte %#x\n", desc.Index, desc.Offset)
+		fmt.Fprintf(&b, "registers of descriptor %d, at byte %#x\n", desc.Index, desc.Offset)
 		for _, w := range listWrittenWords(desc) {
 			fmt.Fprintf(&b, "%s.%s = %#x  %s\n", w.reg.Block, w.reg.Name, w.word, formatFields(w, false))
 		}

@@ -31,7 +31,6 @@ func (p *Pager) recordFirstError(err error) {
 // Printf formats its arguments like fmt.Printf and prints the result as a line, wrapped to p.Width.
 // If writing fails and p.Err is nil, it stores the error in p.Err.
 func (p *Pager) Printf(format string, args ...any) {
-	const indent = "    "
 	var line []byte // bytes, since appending to a string copies the line for every word
 	used := 0
 	flush := func() {
@@ -40,6 +39,8 @@ func (p *Pager) Printf(format string, args ...any) {
 	}
 	// Each word keeps the spaces before it, so that aligned text stays aligned.
 	text := fmt.Sprintf(format, args...)
+	own := len(text) - len(strings.TrimLeft(text, " "))
+	indent := strings.Repeat(" ", max(4, own+2)) // a continued line is further in than its first
 	for len(text) > 0 {
 		end := len(text) - len(strings.TrimLeft(text, " "))
 		if n := strings.IndexByte(text[end:], ' '); n >= 0 {

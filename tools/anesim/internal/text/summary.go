@@ -236,6 +236,8 @@ func (p pager) printSlowest(d *report.Network) {
 func (p pager) printBestChange(d *report.Network, x *explain.Explanation) {
 	switch {
 	case x == nil:
+	case len(x.Trials) == 0 && x.Tried.All == 1:
+		p.printItem("faster", "the one change tried does not help")
 	case len(x.Trials) == 0 && x.Tried.All > 0:
 		p.printItem("faster", fmt.Sprintf("none of %s tried helps", report.Plural(x.Tried.All, "change")))
 	case len(x.Trials) > 0:

@@ -23,7 +23,7 @@ func FromRun(d *report.Run) *Report {
 			computed++
 		}
 		r.Items = append(r.Items, Item{
-			Name: fmt.Sprintf("td %d", x.Index), Op: x.Op, Bound: x.Bound, Advice: x.Advice, Cycles: x.Cycles,
+			Name: fmt.Sprintf("descriptor %d", x.Index), Op: x.Op, Bound: x.Bound, Advice: x.Advice, Cycles: x.Cycles,
 			Time: x.TimeNs, Working: x.WorkingNs, Low: x.TimeLowNs, High: x.TimeHighNs, Energy: x.EnergyNJ, Parts: x.EnergyOf, MACs: x.MACs, Bytes: x.DMA.Total,
 		})
 	}
