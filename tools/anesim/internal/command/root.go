@@ -93,12 +93,12 @@ func Root(stdout io.Writer, args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "anesim",
 		Short: "A register-level model of the Apple M1 neural engine",
-		Long: `Anesim runs compiled programs, single layers and whole networks on a model of the Apple M1
-neural engine. It reports the values that the engine would compute, the cycles and what
-they wait for, the bytes moved and the energy.`,
-		Example: `  anesim run model.hwx
+		Long: `Anesim runs compiled programs, single layers and whole networks on a model of the Apple
+Neural Engine of the A14 and the M1. It reports the values that the engine would compute, the
+cycles and what they wait for, the bytes moved and the energy. Times of M2 to M6 are scaled.`,
+		Example: `  anesim model net.onnx --machine m1
   anesim layer conv cin=64 h=56 w=56 cout=64 k=3 pad=1
-  anesim model net.onnx --host macos-air
+  anesim run model.hwx
   anesim help run`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
