@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"math"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -44,8 +45,17 @@ type bannedPhrase struct {
 	instead string
 }
 
-// readProse parses prose.txt: lines "habit NAME CEILING", "bodies WING FLOOR" and "banned PATTERN => INSTEAD".
-func readProse(t *testing.T, text string) (habits []habit, wings []wing, banned []bannedPhrase) {
+// A double is a second word for a thing. Its number in pages, comments and messages may only fall.
+type double struct {
+	pattern *regexp.Regexp
+	instead string
+	ceiling int // occurrences
+	line    string
+}
+
+// readProse parses prose.txt: lines "habit NAME CEILING", "bodies WING FLOOR", "banned PATTERN => INSTEAD" and
+// "double CEILING PATTERN => INSTEAD".
+func readProse(t *testing.T, text string) (habits []habit, wings []wing, banned []bannedPhrase, doubles []double) {
 	t.Helper()
 	for i, line := range strings.Split(text, "\n") {
 		kind, rest, _ := strings.Cut(line, " ")
@@ -68,11 +78,19 @@ func readProse(t *testing.T, text string) (habits []habit, wings []wing, banned 
 				t.Fatalf("prose.txt:%d: found %q, want \"banned PATTERN => INSTEAD\"", i+1, line)
 			}
 			banned = append(banned, bannedPhrase{regexp.MustCompile(pattern), instead})
+		case "double":
+			ceiling, rest, _ := strings.Cut(rest, " ")
+			pattern, instead, ok := strings.Cut(rest, " => ")
+			n, err := strconv.Atoi(ceiling)
+			if !ok || err != nil {
+				t.Fatalf("prose.txt:%d: found %q, want \"double CEILING PATTERN => INSTEAD\"", i+1, line)
+			}
+			doubles = append(doubles, double{regexp.MustCompile(pattern), instead, n, line})
 		default:
 			t.Fatalf("prose.txt:%d: unknown rule %q", i+1, kind)
 		}
 	}
-	return habits, wings, banned
+	return habits, wings, banned, doubles
 }
 
 // updateProse replaces a line of prose.txt. It reads the file again, because several tests may change it.
@@ -167,7 +185,7 @@ func TestBeginsWith(t *testing.T) {
 
 // Comments and string literals avoid the phrases that prose.txt bans.
 func TestBannedPhrases(t *testing.T) {
-	_, _, banned := readProse(t, proseRules)
+	_, _, banned, _ := readProse(t, proseRules)
 	check := func(path string, line int, text string) {
 		for _, b := range banned {
 			if m := b.pattern.FindString(text); m != "" {
@@ -192,7 +210,7 @@ func TestBannedPhrases(t *testing.T) {
 // one is only reported, for a change of a few lines cannot know the rate of the whole, until it is half as
 // high again.
 func TestHabitsOnlyFall(t *testing.T) {
-	habits, _, _ := readProse(t, proseRules)
+	habits, _, _, _ := readProse(t, proseRules)
 	var words, comments, isAre int
 	found := map[string]int{}
 	for _, s := range written(t) {
@@ -272,7 +290,7 @@ func TestLongBodies(t *testing.T) {
 // reported with the bodies that say nothing, and fails once it is 10 points below the record. A comment that
 // repeats the code is counted too: only a reader can tell.
 func TestLongBodiesSayWhy(t *testing.T) {
-	_, wings, _ := readProse(t, proseRules)
+	_, wings, _, _ := readProse(t, proseRules)
 	type count struct {
 		all    int
 		silent []string
@@ -317,6 +335,64 @@ func TestLongBodiesSayWhy(t *testing.T) {
 		// In a directory of few functions, a single one moves the share by several points.
 		if c.all >= 30 && !slices.ContainsFunc(wings, func(w wing) bool { return w.name == name }) {
 			t.Errorf("prose.txt has no line \"bodies %s FLOOR\"", name)
+		}
+	}
+}
+
+// One thing has one word: second words for it should only become rarer. A larger number is only reported, with
+// the last places, until it is half as large again; -update records a smaller one.
+func TestDoublesOnlyFall(t *testing.T) {
+	_, _, _, doubles := readProse(t, proseRules)
+	found := make([]int, len(doubles))
+	last := make([][]string, len(doubles))
+	check := func(where, text string) {
+		for i, d := range doubles {
+			if n := len(d.pattern.FindAllStringIndex(text, -1)); n > 0 {
+				found[i] += n
+				last[i] = append(last[i], where)
+			}
+		}
+	}
+	for _, s := range written(t) {
+		for _, g := range s.file.Comments {
+			check(fmt.Sprintf("%s:%d", s.path, s.line(g.Pos())), g.Text())
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
+				check(fmt.Sprintf("%s:%d", s.path, s.line(l.Pos())), l.Value)
+			}
+			return true
+		})
+	}
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(pages, filepath.Join(root, "README.md"), filepath.Join(root, "ARCHITECTURE.md"), filepath.Join(root, "CONTRIBUTING.md"), filepath.Join(root, "RATIONALE.md")) {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if filepath.Base(name) != "glossary.md" { // it explains second words
+			check(filepath.Base(name), string(b))
+		}
+	}
+	text := proseRules
+	for i, d := range doubles {
+		report := t.Logf
+		switch {
+		case found[i] > d.ceiling+2+d.ceiling/2:
+			report = t.Errorf
+			fallthrough
+		case found[i] > d.ceiling:
+			report("%v occurs %d times, on record are %d; write %s. Among them: %s", d.pattern, found[i], d.ceiling, d.instead, strings.Join(last[i][max(0, len(last[i])-5):], ", "))
+		case found[i] < d.ceiling && *update:
+			text = strings.Replace(text, d.line, strings.Replace(d.line, fmt.Sprint("double ", d.ceiling), fmt.Sprint("double ", found[i]), 1), 1)
+		}
+	}
+	if text != proseRules {
+		if err := os.WriteFile("prose.txt", []byte(text), 0o666); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -48,3 +48,30 @@ func TestReadmeTranscripts(t *testing.T) {
 		}
 	}
 }
+
+// Each question of the README's table has an answer by its command, here about an example.
+func TestReadmeQuestions(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(b), "\n| question | command |\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	files := strings.NewReplacer("net-int8.onnx", exampleNetwork("picture.mil"), "net.onnx", exampleNetwork("decoder-step.onnx"),
+		"step.onnx", exampleNetwork("decode.yaml"), "OUT=IN", "keys_next=keys")
+	asked := 0
+	for row := range strings.Lines(table) {
+		_, span, ok := strings.Cut(row, "`anesim ")
+		if !ok {
+			continue
+		}
+		line, _, _ := strings.Cut(span, "`")
+		if out, errs, code := invoke(strings.Fields(files.Replace(line))...); code != exitDone || out == "" {
+			t.Errorf("anesim %s: exit %d: %s", line, code, errs)
+		}
+		asked++
+	}
+	if asked != 8 {
+		t.Errorf("the README answers %d questions, want 8", asked)
+	}
+}
