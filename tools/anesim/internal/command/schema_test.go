@@ -37,11 +37,17 @@ var schemaSections = map[string]reflect.Type{
 	"`accuracy --networks`":           reflect.TypeFor[accuracy.NetworksDocument](),
 }
 
-// documentedKeys returns the names in the table of a section and in the table for all commands,
-// with braces expanded.
+// alike matches the meaning of a row such as x.**, which has the names that another object has.
+var alike = regexp.MustCompile("as `([^`]*)`(?: of `run`)?")
+
+// documentedKeys returns the names in the table of a section and in the table for all commands, with braces
+// expanded. The keys of rows like x.** have the value false: the other object may have more names than x.
 func documentedKeys(t *testing.T, page, section string) map[string]bool {
 	t.Helper()
+	const run = "`run`, `layer`"
 	keys := map[string]bool{}
+	type same struct{ key, as, section string }
+	var later []same
 	for _, s := range []string{"Every command", section} {
 		_, text, ok := strings.Cut(page, "\n## "+s+"\n")
 		if !ok {
@@ -55,12 +61,41 @@ func documentedKeys(t *testing.T, page, section string) map[string]bool {
 			}
 			for _, m := range regexp.MustCompile("`([^`]*)`").FindAllStringSubmatch(cells[1], -1) {
 				for _, key := range braces(m[1]) {
+					if object, ok := strings.CutSuffix(key, ".**"); ok {
+						as := alike.FindStringSubmatch(cells[2])
+						if as == nil {
+							t.Fatalf("%s: %s: want a meaning like \"as `x` of `run`\"", s, key)
+						}
+						of := section
+						if strings.HasSuffix(as[0], " of `run`") {
+							of = run
+						}
+						later = append(later, same{object, as[1], of})
+						continue
+					}
 					if keys[key] {
 						t.Errorf("%s: %s stands twice", s, key)
 					}
 					keys[key] = true
 				}
 			}
+		}
+	}
+	for _, x := range later {
+		from, found := keys, false
+		if x.section != section {
+			from = documentedKeys(t, page, x.section)
+		}
+		for _, key := range slices.Sorted(maps.Keys(from)) {
+			if rest, ok := strings.CutPrefix(key, x.as); ok && rest != "" && (rest[0] == '.' || rest[0] == '[') {
+				found = true
+				if _, ok := keys[x.key+rest]; !ok {
+					keys[x.key+rest] = false
+				}
+			}
+		}
+		if !found {
+			t.Errorf("%s: %s.** is as %s, below which nothing is documented", section, x.key, x.as)
 		}
 	}
 	return keys
@@ -136,15 +171,16 @@ func TestSchemaPageIsThatOfTheTypes(t *testing.T) {
 		got := documentedKeys(t, page, section)
 		// A list whose elements' members are documented needs no line of its own.
 		for _, key := range slices.Sorted(maps.Keys(want)) {
-			if list, ok := strings.CutSuffix(key, "[]"); ok && !got[key] && hasBelow(got, list+"[].") {
+			_, has := got[key]
+			if list, ok := strings.CutSuffix(key, "[]"); ok && !has && hasBelow(got, list+"[].") {
 				continue
 			}
-			if !got[key] {
+			if !has {
 				t.Errorf("%s: %s is not documented", section, key)
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(got)) {
-			if !want[key] && !strings.Contains(key, "*") {
+			if got[key] && !want[key] && !strings.Contains(key, "*") {
 				t.Errorf("%s: no document has %s", section, key)
 			}
 		}
@@ -200,8 +236,8 @@ func TestSchemaPageOfRealOutput(t *testing.T) {
 				return true
 			}, func(key string) { t.Errorf("%q: %s is not documented", line, key) })
 		}
-		for key := range documented {
-			if strings.Contains(key, "*") && !met[key] {
+		for key, own := range documented {
+			if own && strings.Contains(key, "*") && !met[key] {
 				t.Errorf("%s: no output has %s", section, key)
 			}
 		}
@@ -241,7 +277,7 @@ func outputKeys(v any, path string, known func(key string) bool, missing func(ke
 // of the key that is data. It returns "" if there is none. The members of a list's elements also
 // document the list.
 func starred(documented map[string]bool, key string) string {
-	if documented[key] {
+	if _, ok := documented[key]; ok {
 		return key
 	}
 	if hasBelow(documented, key+".") && strings.HasSuffix(key, "[]") {
