@@ -10,7 +10,7 @@ import (
 )
 
 // An input that several layers read is loaded once, whatever the batch; where it is not kept in
-// the L2, the result says so. Values are those with every tensor in memory.
+// L2, the result says so. Values are those with every tensor in memory.
 func TestInputsOfABatchAreKept(t *testing.T) {
 	for _, layers := range []string{
 		"- {name: a, op: conv, cout: 64, k: 1, from: x}\n- {name: b, op: conv, cout: 64, k: 1, from: x}\n- {name: u, op: add, from: [a, b]}\n",

@@ -23,7 +23,7 @@ import (
 	"anesim/vectors/material"
 )
 
-// These tests run whole chains of the vendor's compiler and hold the outputs against
+// These tests run whole chains of Apple's compiler and hold the outputs against
 // what the layer that was compiled means.
 
 type half = float16.Float16

@@ -174,7 +174,7 @@ func TestContainersAgainstPlainReference(t *testing.T) {
 	}
 }
 
-// The vendor compiler's cost dump of this very program.
+// Apple's cost dump of this very program.
 func TestCostDumpColumns(t *testing.T) {
 	r, err := anesim.Run(open(t, "conv_1x1_3to2_bias.hwx"), anesim.Options{Chip: hw.M1()})
 	if err != nil {

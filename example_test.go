@@ -211,7 +211,7 @@ func ExampleFromNetwork() {
 	// Output: network 2 layers
 }
 
-// InMemory keeps every tensor between layers out of the L2.
+// InMemory keeps every tensor between layers out of L2.
 func ExampleOpenOptions() {
 	o := anesim.OpenOptions{InMemory: true}
 	m, err := o.Open("tools/anesim/examples/mobilenetv2.yaml")

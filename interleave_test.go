@@ -75,7 +75,7 @@ func loadShared(t *testing.T, s *anesim.Session, models []*anesim.Model) []share
 	return list
 }
 
-// Networks with a tensor in the L2 that several descriptors write, a batch part by part and
+// Networks with a tensor in L2 that several descriptors write, a batch part by part and
 // heads one by one, or that is read behind a product whose source is described in the scratch
 // buffer.
 var held = []string{`
@@ -99,7 +99,7 @@ layers:
 outputs: [s, t]
 `}
 
-// Wherever a run of descriptors ends, what the L2 holds may be overwritten: the values stay.
+// Wherever a run of descriptors ends, what L2 holds may be overwritten: the values stay.
 func TestNothingIsLiveWhereRunsEnd(t *testing.T) {
 	models := samples.Shared(t)
 	for _, text := range held {

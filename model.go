@@ -71,7 +71,7 @@ type OpenOptions struct {
 	// Function names the function of a Core ML program that has several; see [network.Options].
 	Function string
 	// InMemory keeps every tensor between layers of a network in memory, where a compiler would
-	// keep tensors that fit in the L2.
+	// keep tensors that fit in L2.
 	InMemory bool
 	// Release is the release of the vendor's compiler whose descriptors a network gets: one of
 	// [layer.ReleasesOfNetworks], by name. "" means the release that a list of layers asks for, and the
@@ -292,7 +292,7 @@ func FromNetwork(n *list.Network) *Model {
 	return &Model{name: n.Name, kind: KindNetwork, net: n}
 }
 
-// Identity returns a built-in program in the format of the vendor's compiler. It is a linear layer
+// Identity returns a built-in program in the format of Apple's compiler. It is a linear layer
 // from 64 to 64 channels whose weights are the identity matrix.
 func Identity() *Model {
 	p, err := lower.IdentityProgram()
@@ -421,7 +421,7 @@ type loweredModel struct {
 }
 
 // Memories returns the memory sizes of o.Chip for which layers are lowered, in bytes rounded down
-// to multiples of 64. They are the sizes of the L2 and of the weight memory of a MAC engine. A size
+// to multiples of 64. They are the sizes of L2 and of the weight memory of a MAC engine. A size
 // is 0 if it equals the default of package layer, or if an L2 is larger than the default.
 func (o *Options) Memories() (m layer.Memories) {
 	if n := o.Chip.L2Bytes.Value; 0 < n && n < layer.MaxL2 {

@@ -138,7 +138,7 @@ func (set *spanSet) countUnion(list []span) int {
 }
 
 // A cover holds the L2 ranges that a task's operands occupy. An element of reads is true if an
-// earlier task left the operand in the L2.
+// earlier task left the operand in L2.
 type cover struct {
 	spans [3]span
 	reads [3]bool

@@ -25,7 +25,7 @@ type Options struct {
 	// processors and the interval of a call.
 	Machine *machine.Machine
 
-	// Target is the target whose rules give the vendor compiler's estimates of the descriptors.
+	// Target is the target whose rules give Apple's estimates of the descriptors.
 	// Layers and networks are lowered for it. 0 means the target for which a compiled program was
 	// made, according to its banner or to the estimates that it stores, or that of Chip if they do not
 	// say it. For layers and networks 0 means H13, the target of the programs that their lowering

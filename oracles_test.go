@@ -17,7 +17,7 @@ import (
 	"anesim/vectors/material"
 )
 
-// An oracle is a bare text of the vendor's compiler, with its constants when they are
+// An oracle is a bare text of Apple's compiler, with its constants when they are
 // at hand.
 type oracle struct {
 	name      string

@@ -272,7 +272,7 @@ func TestReleaseOption(t *testing.T) {
 }
 
 // TestDescriptorsOfPixelChains checks how many descriptors the layers of a chain take in the form of 2026,
-// where neighbours decide about it.
+// where neighbors decide about it.
 func TestDescriptorsOfPixelChains(t *testing.T) {
 	const mean = "{name: m, op: reduce, kind: mean, axis: c}"
 	for _, tc := range []struct {

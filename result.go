@@ -80,7 +80,7 @@ func (r *execution) newResult() *Result {
 	return res
 }
 
-// Target returns the target whose rules give the vendor compiler's estimates in r.
+// Target returns the target whose rules give Apple's estimates in r.
 func (r *Result) Target() execycles.Target {
 	if r.Model.Kind() == KindProgram && len(r.Programs) > 0 {
 		return r.Programs[0].Target.Or(r.Options.Chip.Target)

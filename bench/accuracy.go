@@ -30,7 +30,7 @@ type Accuracy struct {
 	States []Group
 	// Roofline, Columns and Vendor summarize the errors of three simpler estimates of the same
 	// latencies: the longer of the arithmetic and the transfers at peak rates, the columns of
-	// the vendor's cost dump, and the vendor compiler's own estimate.
+	// the vendor's cost dump, and Apple's own estimate.
 	Roofline, Columns, Vendor []Group
 }
 

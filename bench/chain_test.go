@@ -44,7 +44,7 @@ func TestChainLengths(t *testing.T) {
 	}
 }
 
-// A stack moves its ends through memory and the tensors between only when the L2 is too
+// A stack moves its ends through memory and the tensors between only when L2 is too
 // small for it.
 func TestStacksStayInTheL2(t *testing.T) {
 	l := newLowerer()

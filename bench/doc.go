@@ -55,6 +55,6 @@
 //
 // # Real programs
 //
-// Tests use the vendor compiler's programs in ../shared/programs if they exist, and say so
+// Tests use Apple's compiler's programs in ../shared/programs if they exist, and say so
 // if they do not.
 package bench

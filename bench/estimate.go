@@ -26,7 +26,7 @@ type estimate struct {
 	Engines      int               // maximum number of engines at work
 	Spared       clock.Nanoseconds // engine time of idle engines
 	DMA          dma.Traffic
-	Vendor       clock.Nanoseconds // estimate of the engine time by the vendor's compiler
+	Vendor       clock.Nanoseconds // estimate of the engine time by Apple's compiler
 	Columns      clock.Nanoseconds // engine time by the columns of the vendor's cost dump
 }
 

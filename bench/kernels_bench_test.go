@@ -275,7 +275,7 @@ func unpackKernels(tb testing.TB) []kernel {
 	}
 }
 
-// memoryKernels move rows of the L2 and of device memory, and count the cycles of rows and the planes
+// memoryKernels move rows of L2 and of device memory, and count the cycles of rows and the planes
 // of weights, which a descriptor asks for once per patch.
 func memoryKernels(tb testing.TB) []kernel {
 	shape := regs.Shape{Groups: 1, Channels: 64, Depth: 1, Height: 32, Width: 32}

@@ -33,7 +33,7 @@ type NetworkRow struct {
 	text        func() string
 }
 
-// Release returns the release of the vendor's compiler that the row was compiled with: that of 2023 up to
+// Release returns the release of Apple's compiler that the row was compiled with: that of 2023 up to
 // iOS 17 and macOS 14, and otherwise the newest, also if the system is not known.
 func (r *NetworkRow) Release() layer.Release {
 	switch name, version, _ := strings.Cut(r.Software, " "); {

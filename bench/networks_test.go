@@ -36,7 +36,7 @@ func TestNetworks(t *testing.T) {
 		if math.Abs(r.Time.Error()) > cmp.Or(within[r.Row.ID], 0.15) {
 			t.Errorf("%s is off by %+.0f %%", r.Row.Network, 100*r.Time.Error())
 		}
-		// A compiler of 2023 streams rows that exceed the L2, and every tensor of these networks does.
+		// A compiler of 2023 streams rows that exceed L2, and every tensor of these networks does.
 		if r.Engine.Kept > r.Engine.InMemory || r.Engine.Kept == r.Engine.InMemory && r.Row.Family != "Whisper" && r.Row.Family != "GPT-2" {
 			t.Errorf("%s: %v with tensors kept in the L2, %v in memory", r.Row.Network, r.Engine.Kept, r.Engine.InMemory)
 		}

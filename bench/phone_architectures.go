@@ -135,7 +135,7 @@ func buildFastViT(name string, widths, blocks [4]int, widen int) string {
 }
 
 // buildEfficientFormer returns the layers of an EfficientFormer. Its blocks mix pixels by an average
-// of their neighbours, and the given number of last blocks by attention.
+// of their neighbors, and the given number of last blocks by attention.
 func buildEfficientFormer(name string, widths, blocks [4]int, attention int) string {
 	const tokens = 7 * 7
 	// The addends to the scores of a head are learned constants; as an input they cost as many bytes.

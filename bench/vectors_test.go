@@ -223,7 +223,7 @@ func reweigh(t *testing.T, p *loader.Program, v half) {
 	}
 }
 
-// The vendor compiler's cost dump: every column, the DMA bytes, and the time it makes of
+// Apple's cost dump: every column, the bytes moved, and the time it makes of
 // them, which is the sum of its bytes at its one rate.
 func TestCostDumpCases(t *testing.T) {
 	for _, c := range cases(t, vectors.CostDumps) {

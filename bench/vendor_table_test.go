@@ -10,7 +10,7 @@ import (
 	"anesim/hw"
 )
 
-// A VendorRow is one descriptor that stores the vendor compiler's estimate of its time.
+// A VendorRow is one descriptor that stores Apple's estimate of its time.
 type VendorRow struct {
 	Program    string
 	Descriptor int

@@ -98,7 +98,7 @@ func TestCheckNamesTheRegister(t *testing.T) {
 	}
 }
 
-// So is one of a real program of the vendor's compiler, with what its energy is made of.
+// So is one of a real program of Apple's compiler, with what its energy is made of.
 func TestCheckNamesTheRegisterOfARealProgram(t *testing.T) {
 	m, err := anesim.Open(material.File(t, "programs/gemm_64x64.hwx"))
 	if err != nil {

@@ -74,7 +74,7 @@ type Part struct {
 	ArrayCycles  uint64 `json:"array_floor_cycles"`
 	MemoryCycles uint64 `json:"memory_floor_cycles"`
 	// Rests describes the assumptions behind the part's descriptors. It is "" if a program of
-	// the vendor's compiler shows descriptors of this kind.
+	// Apple's compiler shows descriptors of this kind.
 	Rests string `json:"rests,omitempty"`
 	// Unmeasured is true if no measured row covers the work that takes most of the part's
 	// time.

@@ -134,7 +134,7 @@ func FuzzParseReshape(f *testing.F) {
 }
 
 // Rows without gaps are rows of any other length without gaps: no task stands between them,
-// in memory or in the L2, and a move of whole pieces of rows is one.
+// in memory or in L2, and a move of whole pieces of rows is one.
 func TestRowsWithoutGaps(t *testing.T) {
 	const text = `inputs: {x: {c: 6, h: 4, w: 96}}
 layers:

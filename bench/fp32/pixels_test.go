@@ -15,7 +15,7 @@ import (
 )
 
 // A pixelNet is a random network in the making: layers over the channels of one row of pixels, of the
-// kinds that the vendor's compiler of 2026 schedules as one chain.
+// kinds that Apple's compiler of 2026 schedules as one chain.
 type pixelNet struct {
 	r      *rand.Rand
 	pixels int

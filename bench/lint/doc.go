@@ -3,7 +3,7 @@
 //
 // A descriptor contains only addresses. Which tensor is at an address, and for how long, is known
 // only to the compiler; the engine reads the bytes that it finds. Lint therefore walks the chain
-// once and records, for every byte of device memory and of the L2, which descriptor wrote it:
+// once and records, for every byte of device memory and of L2, which descriptor wrote it:
 //
 //	td 0   a a a a a a . .      a result of six units
 //	td 1   a a a a b b b b      unread units of it are overwritten ...
@@ -11,11 +11,11 @@
 //
 // The rules [Overlap], [Unread] and [Unwritten] follow from these records. [Fold] checks the
 // strides of a single surface. [Hint] compares the fields that declare dependencies with the
-// addresses. Each rule is based on programs of the vendor's compiler, and each finding names its
+// addresses. Each rule is based on programs of Apple's compiler, and each finding names its
 // evidence.
 //
 // Lint works with exact bytes. A surface consists of rows at multiples of 64 bytes in memory and of
-// 16 bytes in the L2. Rows are rounded up to whole units of that size, and two rows overlap if they
+// 16 bytes in L2. Rows are rounded up to whole units of that size, and two rows overlap if they
 // share a unit. Rows without a gap are one run, so a whole tensor is usually one run. Time and
 // memory are limited in proportion to the number of descriptors. Surfaces beyond the limit are left
 // undecided, and the report counts them.

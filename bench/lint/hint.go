@@ -19,7 +19,7 @@ const (
 // must agree with.
 type hints struct {
 	// About the current descriptor.
-	before  bool  // it reads a result of the previous descriptor from the L2
+	before  bool  // it reads a result of the previous descriptor from L2
 	writers []int // descriptors that wrote its kernel in scratch memory
 
 	// About the previous descriptor.

@@ -11,7 +11,7 @@ import (
 // C.8). Registers have four bits for it. Zero stands for one in programs.
 var documentedInterleaves = [...]int{0, 1, 2, 3, 4, 8}
 
-// maxSection is the largest section of weights that the vendor's compiler writes: the banner of its
+// maxSection is the largest section of weights that Apple's compiler writes: the banner of its
 // programs sets the option max-kernel-section-size (listing 23.9 of the documents).
 const maxSection = 128 << 20
 
@@ -30,7 +30,7 @@ func (s *state) checkInterleaves(t *regs.Task) {
 	}
 }
 
-// checkSections looks for sections of weights that are larger than the vendor's compiler writes.
+// checkSections looks for sections of weights that are larger than Apple's compiler writes.
 func (s *state) checkSections(segments []loader.Segment) {
 	for i := range segments {
 		if g := &segments[i]; g.IsWeights() && g.Size > maxSection {

@@ -17,15 +17,15 @@ const (
 	unknown   = -3 // a surface that was not decided, or a buffer that rows pass through
 )
 
-// A kind says how a value came to a memory: as a result, as a source that stays in the L2, as a
-// ring between two descriptors, or as rows that pass through the L2.
+// A kind says how a value came to a memory: as a result, as a source that stays in L2, as a
+// ring between two descriptors, or as rows that pass through L2.
 type kind uint8
 
 const (
 	result  kind = iota
-	kept         // a source that stays in the L2
+	kept         // a source that stays in L2
 	ring         // rows between two descriptors
-	passing      // rows of a source on their way through the L2
+	passing      // rows of a source on their way through L2
 )
 
 // A value is the data that a descriptor wrote to one memory.
@@ -93,7 +93,7 @@ const (
 )
 
 // A state records, while the descriptors are checked in order, which values are in memory and in
-// the L2.
+// L2.
 type state struct {
 	program *loader.Program
 	linked  *loader.Linked
@@ -101,7 +101,7 @@ type state struct {
 	values  []value
 	memory  ground
 	l2      ground
-	ended   map[region]int32 // latest value in the L2 by region
+	ended   map[region]int32 // latest value in L2 by region
 
 	runs  int64 // remaining budget for runs of regions and spans; below zero no more are visited
 	steps int   // remaining budget for searches for folds

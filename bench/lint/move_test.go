@@ -16,7 +16,7 @@ import (
 )
 
 // Whatever single mistake is made in a real network's chain, lint tells of it: a result that
-// stands somewhere else in the L2 or in scratch memory than its reader looks, a wait that is
+// stands somewhere else in L2 or in scratch memory than its reader looks, a wait that is
 // left out.
 func TestMistakesInNetworks(t *testing.T) {
 	kinds := map[string]int{}

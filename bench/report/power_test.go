@@ -11,7 +11,7 @@ import (
 	"anesim/firmware"
 )
 
-// The L2 that a run's power spans say is filled is that of the registers as they run, with
+// L2 that a run's power spans say is filled is that of the registers as they run, with
 // what the options set.
 func TestOccupancyFollowsOverrides(t *testing.T) {
 	bytes := func(set ...string) int {
@@ -50,7 +50,7 @@ func TestOccupancyFollowsOverrides(t *testing.T) {
 	}
 }
 
-// A layer takes the same of the L2 by itself and as the only one of a network.
+// A layer takes the same of L2 by itself and as the only one of a network.
 func TestOccupancyOfOneLayer(t *testing.T) {
 	for _, tc := range []struct{ shape, words string }{
 		{"c=64 h=28 w=28", "conv cout=64 k=3 pad=1"}, {"c=256 h=56 w=56", "conv cout=256 k=3 pad=1"},

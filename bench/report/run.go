@@ -140,7 +140,7 @@ type Shape struct {
 	Groups int `json:"groups"`
 }
 
-// Units holds quantities of a descriptor that the vendor's compiler also prints in its cost dump.
+// Units holds quantities of a descriptor that Apple's compiler also prints in its cost dump.
 type Units struct {
 	WorkUnits   int    `json:"work_units"`
 	MACCycles   int    `json:"mac_cycles_per_wu"`
@@ -169,7 +169,7 @@ func DMAOf(t *dma.Traffic) DMA {
 }
 
 // An Exe holds two estimates of a descriptor's duration in microseconds. Stored is the estimate by
-// the vendor's compiler in the program, or 0 if there is none. Model is computed by the compiler's
+// Apple's compiler in the program, or 0 if there is none. Model is computed by the compiler's
 // rules for the target of the report.
 type Exe struct {
 	Stored uint16 `json:"stored"`

@@ -154,7 +154,7 @@ func scaledBranch(attribute string, v float32) ox.Message {
 	return ox.Graph(attribute, scalar("w", v), ox.Node("Mul", "product", inputNames("x", "w")), ox.Output("product"))
 }
 
-// TestCombinations compares combinations with their definition, with tensors in the L2 and in
+// TestCombinations compares combinations with their definition, with tensors in L2 and in
 // memory.
 func TestCombinations(t *testing.T) {
 	for _, tc := range combinations {

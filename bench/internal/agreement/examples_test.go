@@ -24,7 +24,7 @@ var examples = []string{
 var large = flag.Bool("large", false, "also compute networks of more than 2e8 multiply-accumulates in TestInMemory")
 
 // TestInMemory computes the examples and the networks of the reference material with tensors
-// in the L2 and with all tensors in memory. The outputs must have the same bits.
+// in L2 and with all tensors in memory. The outputs must have the same bits.
 func TestInMemory(t *testing.T) {
 	var files []string
 	for _, name := range examples {

@@ -30,7 +30,7 @@ var (
 
 // TestNetworks fetches packages with npm where ONNX_NPM is set, and computes their networks on
 // the engine and by definition: the engine may be three times as far from the definition as
-// fp16 between the nodes, the engine's tables and its sums explain. Bits with tensors in the L2 and with
+// fp16 between the nodes, the engine's tables and its sums explain. Bits with tensors in L2 and with
 // all of them in memory are equal. What it logs is the table of docs/values.md, which
 // -update writes.
 func TestNetworks(t *testing.T) {

@@ -80,7 +80,7 @@ type figures struct {
 	networks         []bench.NetworkResidual
 	phones           []bench.NetworkSummary // the last leaves families out
 	macs             bench.NetworkSummary
-	identity, chains [4]string // "x of y" of the comparisons with the vendor's compiler
+	identity, chains [4]string // "x of y" of the comparisons with Apple's compiler
 }
 
 func newFigures(t *testing.T, root string) *figures {

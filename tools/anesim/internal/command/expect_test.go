@@ -180,7 +180,7 @@ func TestExpectTotals(t *testing.T) {
 	}
 }
 
-// The estimates that the vendor's compiler stored in its programs are expectations that the model
+// The estimates that Apple's compiler stored in its programs are expectations that the model
 // meets.
 func TestExpectStoredEstimates(t *testing.T) {
 	for _, program := range material.Files(t, "oracles/eiln_selu_*.text.bin", "oracles/chain_ffn_*.text.bin", "texts/conv_probe_k1_c256_*.text.bin") {
@@ -243,7 +243,7 @@ func TestExpectCommandLine(t *testing.T) {
 	}
 }
 
-// The vendor's estimate is that of the chosen target, as in a run.
+// Apple's estimate is that of the chosen target, as in a run.
 func TestCheckUsesTheTarget(t *testing.T) {
 	layer := []string{"conv", "cin=64", "h=32", "w=32", "cout=64", "k=3", "pad=1"}
 	found := map[uint64]bool{}

@@ -193,7 +193,7 @@ func TestOtherReports(t *testing.T) {
 	}
 }
 
-// A network's timeline has the L2 and what bounds each descriptor, and its steps are the
+// A network's timeline has L2 and what bounds each descriptor, and its steps are the
 // document's spans.
 func TestTimelineTracks(t *testing.T) {
 	const net = "inputs: {x: {c: 16, h: 8, w: 8}}\nlayers:\n- {op: conv, cout: 32, k: 3, pad: 1}\n- {op: softmax, axis: c}\n"
