@@ -19,7 +19,7 @@ import (
 // describes the meaning of each constant.
 type Chip struct {
 	Name string
-	// Target is the target that the vendor's compiler generates programs for on this chip. It
+	// Target is the target that Apple's compiler generates programs for on this chip. It
 	// selects the compiler's estimate of programs that do not say what they were compiled for.
 	Target execycles.Target
 
@@ -236,8 +236,8 @@ type params struct {
 	planar       clock.Rate // elements per cycle
 	transpose    clock.Rate // elements per cycle
 	overhead     clock.Cycles
-	kernelMemory uint64 // bytes per coefficient lane
-	part         uint64 // bytes of a coefficient lane that arrive together: what the M1 has room for
+	kernelMemory uint64 // bytes per weight lane
+	part         uint64 // bytes of a weight lane that arrive together: what the M1 has room for
 
 	kernelOverlap float64
 	arithmetic    mac.Arithmetic

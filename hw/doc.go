@@ -8,7 +8,7 @@
 //	     +----------+-----------+
 //	     | timing               | values (only if requested)
 //	     v                      v
-//	dma   bytes, cycles      dma    rows of the source, from memory or from the L2
+//	dma   bytes, cycles      dma    rows of the source, from memory or from L2
 //	l2    banks, conflicts   tiles  reduction, post-processing, activation
 //	tiles work units, gates  planar elementwise operations, reductions
 //	planar elements          dma/l2 rows of the result
@@ -18,7 +18,7 @@
 //
 // The descriptors of a chain overlap. Each engine has 64 KiB of kernel memory, and the weights of a
 // task with several patches stay in it, so the weights of the next task are prefetched only as far
-// as there is room. A source is prefetched if the L2 has room and the previous descriptor does not
+// as there is room. A source is prefetched if L2 has room and the previous descriptor does not
 // write it. Results drain while the next descriptor runs. The pipeline in pipeline.go computes how
 // many cycles each descriptor then adds to the chain, and gives each of those cycles one cause. Two
 // descriptors with a ring of rows between them run at the same time, tile by tile.

@@ -11,7 +11,7 @@ import (
 type EnergyParts struct {
 	MAC    clock.Nanojoules // multiply-accumulates, including those by zeros that fill rows or columns of the window
 	Table  clock.Nanojoules // activation-table look-ups
-	L2     clock.Nanojoules // bytes read from and written to the L2
+	L2     clock.Nanojoules // bytes read from and written to L2
 	DRAM   clock.Nanojoules // bytes read from and written to device memory, the part that the engine's rail supplies
 	Planar clock.Nanojoules // elements processed by the planar engine
 	Active clock.Nanojoules // powered engines, while the descriptor runs

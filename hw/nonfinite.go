@@ -39,7 +39,7 @@ func (d *Device) findOverflow(j *job) *Overflow {
 	found := &Overflow{Infinite: m.infinite, NaN: m.nan, Elements: m.elements, Largest: m.largest}
 	for _, source := range [...]*regs.Operand{&j.ops.Source1, &j.ops.Source2} {
 		if !source.DRAM || source.Element == 1 {
-			continue // another buffer may have overwritten this one in the L2
+			continue // another buffer may have overwritten this one in L2
 		}
 		var read magnitudes
 		d.visitOperandRows(j, source, read.measureRow)

@@ -13,7 +13,7 @@ type Op uint8
 const (
 	Conv Op = iota
 	MatMul
-	Product // of neighbouring channels
+	Product // of neighboring channels
 	Activation
 	Elementwise
 	Pool
@@ -101,7 +101,7 @@ func classifyMove(g *regs.Groups, o *regs.Operands) Op {
 }
 
 // classifyReorder returns the kind of a task whose source s and result r are both in memory or both in
-// the L2. It moves axes if two of them, both of more than one element, follow each other in another
+// L2. It moves axes if two of them, both of more than one element, follow each other in another
 // order in the result. An axis that repeats has no place of its own.
 func classifyReorder(s, r *regs.Operand) Op {
 	if r.Groups > 1 && (swapsAxes(r.Planes(), s, r, groupAxis, planeAxis) || swapsAxes(r.Channels, s, r, groupAxis, channelAxis) || swapsAxes(r.Height, s, r, groupAxis, rowAxis)) {

@@ -123,7 +123,7 @@ func TestRingRows(t *testing.T) {
 	}
 }
 
-// A ring of more elements than are held at once is a fault of the L2.
+// A ring of more elements than are held at once is a fault of L2.
 func TestRingTooLarge(t *testing.T) {
 	s := shape{64, 513, 512}
 	first, second := toRing(addHalf(s), s.h), fromRing(newPass(s))

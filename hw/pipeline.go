@@ -25,11 +25,11 @@ type pipeline struct {
 	drain   clock.Cycles // cycles its last results take after that, not yet counted in a cause
 	ring    clock.Cycles // cycles of its whole body if the next descriptor overlaps with it through a ring, else 0
 	dram    footprint    // ranges in device memory
-	l2      footprint    // ranges in the L2
+	l2      footprint    // ranges in L2
 	power   powerDraw    // power draw, used under a power budget
 	earlier powerDraw    // power draw of the descriptor before
 
-	estimates execycles.Chain // of the vendor's compiler
+	estimates execycles.Chain // of Apple's compiler
 }
 
 // A demand holds what a descriptor needs from each unit when it runs alone.
@@ -37,7 +37,7 @@ type demand struct {
 	planar bool
 	fills  int    // parts in which the source arrives; the array starts after the first
 	drains int    // parts in which the result leaves; the last leaves after the array is done
-	lane   uint64 // bytes of the longest coefficient lane
+	lane   uint64 // bytes of the longest weight lane
 	reread bool   // weights are used once per part and must all be present
 	reads  bool   // the source is the ring that the previous descriptor fills
 	writes bool

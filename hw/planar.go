@@ -12,7 +12,7 @@ import (
 )
 
 // maxPlane is the largest number of elements that a task may hold at once, such as one plane of a
-// reduction or the source rows for one row of results. It is 32 MiB, 16 times the size of the L2.
+// reduction or the source rows for one row of results. It is 32 MiB, 16 times the size of L2.
 const maxPlane = 16 << 20
 
 // A planarTask is a task of the planar engine that is ready to run.

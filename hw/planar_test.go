@@ -71,7 +71,7 @@ func TestPlanarInputReLU(t *testing.T) {
 	wantResult(t, "1 - relu(y)", matrix{{1, 1, -4}}, load(t, m, resultAt, 1, 3))
 }
 
-// toL2 copies source 2's place in memory to the L2 at 0x400: a pass-through.
+// toL2 copies source 2's place in memory to L2 at 0x400: a pass-through.
 func toL2(s shape) *regs.Task {
 	task := newPass(s)
 	task.Bases.Source1 = secondAt
@@ -173,7 +173,7 @@ func TestReductionOfManyChannels(t *testing.T) {
 }
 
 // layerNorm is the compiler's three tasks over one channel of four: the mean, the rsqrt
-// of the variance, and both put to the source, which the first task keeps in the L2.
+// of the variance, and both put to the source, which the first task keeps in L2.
 func layerNorm() []*regs.Task {
 	s := shape{1, 1, 4}
 	mean := newPlanar(regs.FormReduction, regs.PlanarAdd, s, s)
@@ -224,7 +224,7 @@ func TestPlanarTransposedResult(t *testing.T) {
 	wantResult(t, "transposed", matrix{{1, 4}, {2, 5}, {3, 6}}, load(t, m, resultAt, 3, 2))
 }
 
-// A source of type 1 stays in the L2 for the next task, a result of type 1 goes both ways.
+// A source of type 1 stays in L2 for the next task, a result of type 1 goes both ways.
 func TestTilesKeptInL2(t *testing.T) {
 	s := shape{2, 2, 2}
 	first, second := newPass(s), newPass(s)

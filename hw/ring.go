@@ -7,10 +7,10 @@ import (
 	"anesim/hw/regs"
 )
 
-// A ring models a ring buffer in the L2 between two descriptors that run at the same time: the
+// A ring models a ring buffer in L2 between two descriptors that run at the same time: the
 // first writes a few rows, the second reads them and frees their space (seen in 9 of 9 pairs of
-// neighbours on different engines, residency.md). It stores the elements of the rows, but not their
-// addresses in the L2.
+// neighbors on different engines, residency.md). It stores the elements of the rows, but not their
+// addresses in L2.
 type ring struct {
 	channels, rows, width int
 	data                  []half
@@ -72,7 +72,7 @@ func (d *Device) runRingPair(second *job) (*evidence.Limit, *Fault) {
 	} else if limit != nil {
 		return fail(limit), nil
 	}
-	// The ring's own rows have no place in the L2, but the other buffers of the second task do.
+	// The ring's own rows have no place in L2, but the other buffers of the second task do.
 	if err := d.l2.Reserve(endOfL2Operands(second.ops)); err != nil {
 		return nil, &Fault{Unit: "l2", What: err.Error()}
 	}

@@ -9,7 +9,7 @@ import (
 	"anesim/hw/regs"
 )
 
-// toRing and fromRing make tasks of a pair: the first leaves its rows in a ring of the L2
+// toRing and fromRing make tasks of a pair: the first leaves its rows in a ring of L2
 // that the second reads.
 func toRing(t *regs.Task, rows uint32) *regs.Task {
 	resultToL2(t, 0x400)

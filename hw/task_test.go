@@ -128,7 +128,7 @@ func firstFromL2(t *regs.Task, at uint32) {
 	g.L2.Src1Base = g.L2.Src1Base.WithBytes(at)
 }
 
-// resultToL2 leaves the result in the L2 alone.
+// resultToL2 leaves the result in L2 alone.
 func resultToL2(t *regs.Task, at uint32) {
 	g := &t.Groups
 	g.TileDMADst.DstDMAConfig = regs.DstDMAConfig{}.WithCacheHint(12)

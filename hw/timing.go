@@ -7,7 +7,7 @@ import (
 	"anesim/hw/tiles"
 )
 
-// ExeCycles holds the duration of a descriptor in microseconds as the vendor's compiler estimates
+// ExeCycles holds the duration of a descriptor in microseconds as Apple's compiler estimates
 // it.
 type ExeCycles struct {
 	Stored uint16 // from the program, 0 if its compiler left it out

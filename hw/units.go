@@ -9,7 +9,7 @@ import (
 	"anesim/hw/tiles"
 )
 
-// Units holds the columns of the per-descriptor cost report that the vendor's compiler can write.
+// Units holds the columns of the per-descriptor cost report that Apple's compiler can write.
 type Units struct {
 	WorkUnits       int
 	MACCyclesPerWU  int          // multiply-accumulate cycles per work unit; the last of an engine may take fewer
@@ -22,7 +22,7 @@ type Units struct {
 	KernelBytes     uint64 // weights, unpadded
 }
 
-// engineUnitColumns returns the columns that the cost report of the vendor's compiler has for a
+// engineUnitColumns returns the columns that the cost report of Apple's compiler has for a
 // task with work w on the MAC engines. It also returns the bytes that the task moves to and from
 // L2.
 func (p *params) engineUnitColumns(g *regs.Groups, o *regs.Operands, w *tiles.Work) (Units, l2.Traffic) {
@@ -79,7 +79,7 @@ func (p *params) writebackCycles(g *regs.Groups, out *regs.Shape, t l2.Patch, pa
 	return clock.Cycles(patches) * p.l2.WritebackCycles(out.Channels, t)
 }
 
-// planarUnitColumns returns the columns that the cost report of the vendor's compiler has for a
+// planarUnitColumns returns the columns that the cost report of Apple's compiler has for a
 // planar task. It also returns the bytes that the task moves to and from L2.
 func (p *params) planarUnitColumns(g *regs.Groups, o *regs.Operands) (Units, l2.Traffic) {
 	in, out := &o.In, &o.Out

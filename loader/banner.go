@@ -2,7 +2,7 @@ package loader
 
 import "strings"
 
-// A Banner is the command line of the vendor's compiler, as a container records it.
+// A Banner is the command line of Apple's compiler, as a container records it.
 type Banner struct {
 	Text     string // verbatim
 	Compiler string // such as zin_ane_compiler

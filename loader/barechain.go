@@ -11,7 +11,7 @@ import (
 )
 
 // A bare chain of descriptors shows which buffers it reads and writes and how far, but not where
-// they are. Its windows are placed as the vendor's compiler places them (seen in 41 programs with
+// they are. Its windows are placed as Apple's compiler places them (seen in 41 programs with
 // known addresses): from 0x30000000 the scratch memory, then the surfaces in the order of their
 // index, each rounded up to a page, then the text, and the constants at the next multiple of 64.
 

@@ -144,7 +144,7 @@ func TestAccesses(t *testing.T) {
 	}
 }
 
-// A surface that stays in the L2 has room in its buffer for what it would take there.
+// A surface that stays in L2 has room in its buffer for what it would take there.
 func TestRoomOfABuffer(t *testing.T) {
 	b := new(buffer)
 	b.addAccess(&access{off: 0x40, bytes: 2, surface: regs.Surface{DepthStride: 0x1000}})

@@ -8,14 +8,14 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Builder makes a hardware container, the file format of the vendor's compiler, from a chain of
+// A Builder makes a hardware container, the file format of Apple's compiler, from a chain of
 // descriptors. It keeps addresses that the caller has set, and assigns the others from 0x30000000
 // on. The scratch memory comes first, then the ports in the order of their buffer index, then the
 // descriptors and the constants. The scratch memory and each port take whole pages.
 type Builder struct {
 	Procedure     string             // "net" when empty
 	Chain         []*regs.Descriptor // linked by Sequence
-	Constants     []byte             // contents of buffer 1; nil means 16 KiB of zeros, as the vendor's compiler writes
+	Constants     []byte             // contents of buffer 1; nil means 16 KiB of zeros, as Apple's compiler writes
 	ConstantBytes uint64             // size of the constants for Layout if Constants is nil
 	Ports         []Port             // Name, Direction, Shape, Strides, BAR; Address and Bytes may be 0
 	Scratch       uint64             // size of buffer 3 in bytes, 0 for none

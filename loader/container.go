@@ -11,7 +11,7 @@ import (
 
 var le = binary.LittleEndian
 
-// A Container is a hardware container, the file format of the vendor's compiler: a header,
+// A Container is a hardware container, the file format of Apple's compiler: a header,
 // load commands and the data they refer to. It also keeps the bytes whose meaning is
 // unknown.
 type Container struct {

@@ -188,7 +188,7 @@ func dispatched(p *loader.Program) error {
 	return nil
 }
 
-// TestRealForms takes the programs of the vendor's compiler through the same forms.
+// TestRealForms takes the programs of Apple's compiler through the same forms.
 func TestRealForms(t *testing.T) {
 	files := material.Files(t, "programs/*.hwx", "programs/text/*.bin", "oracles/*.text.bin")
 	anec := 0

@@ -79,7 +79,7 @@ const (
 	TileSize        = 0x40   // granule of text and constants
 )
 
-// Size limits of the vendor's compiler, from the command line that one container records.
+// Size limits of Apple's compiler, from the command line that one container records.
 const (
 	MaxKernelSection = 128 << 20 // maximum bytes of a section __KERN_n,__kern_n (--max-kernel-section-size)
 	MaxScratch       = 3 << 30   // maximum bytes of __DATA,__bss (--bss-limit)

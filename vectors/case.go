@@ -28,7 +28,7 @@ type Origin string
 // directories of their own names.
 const (
 	Silicon     Origin = "silicon"      // measured on the device
-	RealProgram Origin = "real program" // stored in a program of the vendor's compiler
+	RealProgram Origin = "real program" // stored in a program of Apple's compiler
 	Derived     Origin = "derived"      // computed by an earlier version of the model
 	Synthetic   Origin = "synthetic"    // computed by hand from the rules of the arithmetic
 )

@@ -8,7 +8,7 @@
 //	silicon/special      infinities, NaN, zeros of both signs, denormals, overflow
 //	silicon/runs         whole programs: inputs and outputs
 //	silicon/tables       the largest errors of activation functions
-//	silicon/costdump     the vendor compiler's own cost columns for one program
+//	silicon/costdump     Apple's own cost columns for one program
 //	synthetic/runs       programs whose outputs were computed by hand
 //	derived/examples     cycles, bytes, counters and checksums, computed by the model
 //
@@ -17,7 +17,7 @@
 //
 //   - [Silicon] was measured on a machine. If it differs from the model, the model is wrong.
 //
-//   - [RealProgram] comes from the vendor's compiler and is stored with the measured cases.
+//   - [RealProgram] comes from Apple's compiler and is stored with the measured cases.
 //
 //   - [Synthetic] was computed by hand.
 //

@@ -234,10 +234,10 @@ func Runs() ([]Case[Run], error) {
 	return append(cases, ours...), err
 }
 
-// A CostDump holds the costs that the vendor's compiler estimates for a program with one task.
+// A CostDump holds the costs that Apple's compiler estimates for a program with one task.
 // Kernel, Read and Write are the bytes that DMA transfers.
 type CostDump struct {
-	File    string            `json:"file"`    // name of the program of the vendor's compiler
+	File    string            `json:"file"`    // name of the program of Apple's compiler
 	Columns map[string]uint64 `json:"columns"` // cycles by unit, under the unit names of the model's reports
 	Kernel  uint64            `json:"kernel_dma_bytes"`
 	Read    uint64            `json:"read_dma_bytes"`
@@ -278,7 +278,7 @@ type GoldenDescriptor struct {
 	Cycles   map[string]uint64 `json:"cycles"` // cycles by the cause that bounds them, such as reading the source
 	Units    map[string]uint64 `json:"units"`
 	DMA      map[string]uint64 `json:"dma_bytes"`
-	Exe      uint16            `json:"exe_model"` // the vendor compiler's estimate of the duration in microseconds, as the model computes it
+	Exe      uint16            `json:"exe_model"` // Apple's estimate of the duration in microseconds, as the model computes it
 	MACs     uint64            `json:"macs"`
 	Counters map[string]uint64 `json:"counters"`
 }

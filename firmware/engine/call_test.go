@@ -71,7 +71,7 @@ func eightBit(t *testing.T) *loader.Program {
 	return p
 }
 
-// realPrograms returns the programs of the vendor's compiler whose files are present.
+// realPrograms returns the programs of Apple's compiler whose files are present.
 func realPrograms(t *testing.T) []*loader.Program {
 	t.Helper()
 	var list []*loader.Program

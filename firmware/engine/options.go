@@ -22,7 +22,7 @@ type Options struct {
 	Chip hw.Chip   // the zero value is hw.M1
 	Host host.Host // adds its time to the wall time; the zero value adds nothing
 
-	// Target is the target whose rules give the vendor compiler's estimates of descriptors. 0 means
+	// Target is the target whose rules give Apple's estimates of descriptors. 0 means
 	// the one for which a program was compiled, according to its banner or to the estimates that it stores,
 	// or that of Chip if they do not say it.
 	Target execycles.Target

@@ -24,7 +24,7 @@ type Tensor struct {
 // A Result holds the outcome of one call: its outputs, costs, limits and dispatches.
 type Result struct {
 	Program    *loader.Program
-	Target     execycles.Target  // whose rules give the vendor compiler's estimates
+	Target     execycles.Target  // whose rules give Apple's estimates
 	Report     *hw.Report        // covers all dispatches
 	Dispatches []Dispatch        // dispatches that began, except those not listed, each with its part of the report
 	Again      int               // further dispatches, each like the last of Dispatches

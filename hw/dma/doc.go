@@ -1,5 +1,5 @@
 // Package dma models the engine's access to device memory: the memory, the walks of the tile DMA
-// over tensors, the sixteen coefficient lanes of the kernel DMA, and the time that their traffic
+// over tensors, the sixteen weight lanes of the kernel DMA, and the time that their traffic
 // takes.
 //
 //	device memory            tile DMA                      L2 / engines

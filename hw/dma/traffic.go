@@ -7,7 +7,7 @@ import (
 
 // Traffic counts the bytes that one descriptor moves between device memory and the engine, by
 // operand. Rows count as if padded to 64 bytes, and weight buffers count in full, as in the cost
-// estimate that the vendor's compiler stores with each descriptor.
+// estimate that Apple's compiler stores with each descriptor.
 type Traffic struct {
 	Source1, Source2, Kernel, Destination uint64
 }

@@ -51,7 +51,7 @@ func readTexts(t testing.TB, corpus string) (list []storedText) {
 	return list
 }
 
-// Every word that the vendor's compiler stored in the programs at hand is what the rules give for
+// Every word that Apple's compiler stored in the programs at hand is what the rules give for
 // the program's target.
 func TestStoredExeCycles(t *testing.T) {
 	for corpus, want := range map[string]int{"programs": 104, "oracles": 135, "texts": 76} {

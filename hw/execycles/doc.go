@@ -1,4 +1,4 @@
-// Package execycles reproduces the vendor compiler's own estimate of a descriptor's duration. The
+// Package execycles reproduces Apple's own estimate of a descriptor's duration. The
 // compiler stores it in the descriptor's header as ExeCycles, in whole microseconds. It describes
 // the compiler's model of the engine, not the engine: what silicon does, package hw estimates.
 //

@@ -34,7 +34,7 @@ const (
 	cyclesPerMicrosecond    = stepsPerMicrosecond
 	blockRows               = 4 // rows and columns that the planar engine processes in a cycle
 	blockColumns            = 8
-	granuleBytes            = 16 // unit of the L2
+	granuleBytes            = 16 // unit of L2
 	granulesPerCycle        = 8  // that a pass through the MAC engines reads or writes
 )
 
@@ -50,7 +50,7 @@ func (t Target) bytesPerMicrosecond() float64 {
 	return h13BytesPerMicrosecond
 }
 
-// Microseconds returns the vendor compiler's cost estimate for a task that runs alone, in
+// Microseconds returns Apple's compiler's cost estimate for a task that runs alone, in
 // microseconds. It is the largest of three times: for moving its bytes, for its steps on the MAC
 // engines and for its work on the planar engine.
 func (t Target) Microseconds(g *regs.Groups, o *regs.Operands) float64 {
@@ -69,7 +69,7 @@ func (t Target) Microseconds(g *regs.Groups, o *regs.Operands) float64 {
 	// memory.
 	sources := 1.0
 	if o.Source2.Used && o.Source2.DRAM {
-		sources = 2 // a source in the L2 does not count
+		sources = 2 // a source in L2 does not count
 	}
 	channels := float64(g.Common.Cin.Cin()) * float64(g.GroupCount())
 	return max(us, planarMicroseconds*channels*sources, lookupTime(g, h13LookupsPerMicrosecond))
@@ -160,7 +160,7 @@ type Chain struct {
 	before float64 // microseconds of the task before if that ran on the planar engine, else 0
 }
 
-// Next returns the cost estimate that the vendor's compiler for target t stores in the header of the
+// Next returns the cost estimate that Apple's compiler for target t stores in the header of the
 // next task, which has the registers g and the operands o. It holds the costs of both of two tasks
 // that run at the same time:
 //

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Target is an engine that the vendor's compiler generates programs for. Its estimate has other
+// A Target is an engine that Apple's compiler generates programs for. Its estimate has other
 // constants and other rules for each. The zero value means H13.
 type Target uint8
 

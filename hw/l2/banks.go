@@ -50,7 +50,7 @@ type Window struct {
 }
 
 // fetchGranules is the number of granules in one fetch of the array: 128 bytes, one granule from
-// each of eight banks. The vendor's compiler skews rows so that the rows of one fetch use different
+// each of eight banks. Apple's compiler skews rows so that the rows of one fetch use different
 // banks, and does not skew rows that fill a fetch. (This is inferred from the row strides of its
 // programs, which follow the rule in 303 of 317 tasks.)
 const fetchGranules = 8

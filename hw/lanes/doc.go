@@ -1,4 +1,4 @@
-// Package lanes defines how output channels are distributed over the sixteen lanes of coefficients:
+// Package lanes defines how output channels are distributed over the sixteen lanes of weights:
 // how many channels form a plane, and which lane holds which plane. Both the code that packs
 // weights and the model of the array that reads them use this rule.
 //

@@ -11,7 +11,7 @@ import (
 	"anesim/vectors/material"
 )
 
-// oracles are the real tables of the vendor's compiler behind the texts of
+// oracles are the real tables of Apple's compiler behind the texts of
 // ../shared/oracles and the seven of ../shared/luts: the function that each is for
 // and its worst error, over max(1, |f|). With differ empty the table of this package
 // has the same bytes.
@@ -55,7 +55,7 @@ func made(a Activation) func() (*Table, error) {
 	return func() (*Table, error) { return TableOf(a), nil }
 }
 
-// realConstants are 128 bytes of the constants of a program of the vendor's compiler, which
+// realConstants are 128 bytes of the constants of a program of Apple's compiler, which
 // start at the next multiple of 64 after the text.
 func realConstants(t *testing.T, program string, at int) *Table {
 	t.Helper()

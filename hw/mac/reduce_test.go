@@ -201,7 +201,7 @@ func TestRoundToOdd(t *testing.T) {
 		check(v)
 		check(-v)
 	}
-	for bits := range 32 { // ties of every binade, and their neighbours
+	for bits := range 32 { // ties of every binade, and their neighbors
 		for n := range int64(64) {
 			v := int64(1)<<bits + n<<max(0, bits-11)
 			for d := int64(-2); d <= 2; d++ {

@@ -25,7 +25,7 @@ func ExampleRound() {
 
 var modes = []RoundingMode{NearestEven, Down, Up, TowardZero, NearestAway}
 
-// TestRoundBetween checks every gap between two neighbouring finite halves: the
+// TestRoundBetween checks every gap between two neighboring finite halves: the
 // ends are exact, and a quarter, the middle and three quarters go where each mode
 // says.
 func TestRoundBetween(t *testing.T) {

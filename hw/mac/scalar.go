@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// The functions in this file make tables with a parameter in the forms that the vendor's compiler
+// The functions in this file make tables with a parameter in the forms that Apple's compiler
 // gives them: two lines that meet at 0, limited by the clamps, with the value at 0 in all knots
 // (from the bytes of leaky_relu, max and min with a scalar, relu6, hardtanh). Parameters are
 // rounded to fp16.

@@ -93,7 +93,7 @@ func TestScalarTables(t *testing.T) {
 	}
 }
 
-// The forms that are published for the vendor's compiler.
+// The forms that are published for Apple's compiler.
 func TestScalarForms(t *testing.T) {
 	at := func(low, high, below, above float16.Float16, edit map[int]float16.Float16) (raw [TableBytes / 2]float16.Float16) {
 		raw[0], raw[1], raw[2], raw[3] = low, high, below, above

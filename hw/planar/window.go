@@ -9,7 +9,7 @@ type Window struct{ Columns, Stride, Before int }
 
 // ReduceWindows reduces the elements of each window of a to one element of dst, with c.Kind. Source
 // a holds the rows that the windows cover. Elements of a window outside the row do not count: the
-// tasks of the vendor's compiler that take a maximum set a padding mode of their own. A window
+// tasks of Apple's compiler that take a maximum set a padding mode of their own. A window
 // without an element inside the row gives the result of an empty reduction, such as -Inf for a
 // maximum. It computes planar tasks of one source with a window, which no known program has. It
 // returns a *[ShapeError] and writes nothing if a does not have one channel or does not match its

@@ -12,7 +12,7 @@
 //	                        v
 //	+--------------------- File -----------------------+
 //	| G1 Common       shape, engines, groups           |
-//	| G0 KernelDMASrc sixteen coefficient lanes        |
+//	| G0 KernelDMASrc sixteen weight lanes             |
 //	| G2 TileDMASrc   source bases and strides         |
 //	| G3 L2           layout of buffers in the L2      |
 //	| G4 PE           planar operation and scales      |

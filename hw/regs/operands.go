@@ -34,8 +34,8 @@ type Operand struct {
 	// Surface holds the shape, in which repeated axes have length one, and the address in device
 	// memory, which is meaningful only if DRAM is set.
 	Surface
-	Tile  Tile   // position in the L2
-	Bytes uint64 // bytes that the tile DMA moves, counted like the vendor's compiler counts them
+	Tile  Tile   // position in L2
+	Bytes uint64 // bytes that the tile DMA moves, counted like Apple's compiler counts them
 }
 
 // InL2 reports whether L2 must hold the whole tensor at once.
@@ -178,7 +178,7 @@ func (o *Operands) resolveResult(g *Groups) {
 		Depth: l.ResultDepthStride.Bytes(), Group: l.ResultGroupStride.Bytes(),
 		Transposed: s.Transposed,
 	}
-	// The estimate pads rows as the vendor's compiler does: rows of the transposed tensor with Cfg
+	// The estimate pads rows as Apple's compiler does: rows of the transposed tensor with Cfg
 	// bit 28, but not with the planar engine's bit.
 	w, c := s.Width, s.Channels
 	if g.Common.Cfg.Transpose() {

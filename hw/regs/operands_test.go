@@ -25,7 +25,7 @@ func planarTask(form regs.PlanarForm) *regs.Groups {
 }
 
 // TestOperandsPlaces checks where a task's operands are, from their DMA and their routes
-// through the L2.
+// through L2.
 func TestOperandsPlaces(t *testing.T) {
 	type place struct {
 		used, dram bool

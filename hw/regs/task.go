@@ -212,12 +212,12 @@ func (w WindowTaps) countInWindow(c ConvCfg) int {
 	return w.Taps
 }
 
-// writesRing reports whether a task's result is a ring of rows in the L2.
+// writesRing reports whether a task's result is a ring of rows in L2.
 func (g *Groups) writesRing() bool {
 	return g.L2.ResultCfg.Type() == typeCircular && !g.DestinationOn()
 }
 
-// readsRing reports whether a task's source 1 is a ring of rows in the L2.
+// readsRing reports whether a task's source 1 is a ring of rows in L2.
 func (g *Groups) readsRing() bool {
 	return g.L2.SourceCfg.Type() == typeCircular && !g.Source1On()
 }

@@ -10,7 +10,7 @@
 //	\______________ cluster 0 ... 3 ________________/
 //
 // All engines see the same pixels. Each works on its own output channels, whose weights are in its
-// coefficient lane. A work unit is one patch of up to 256 pixels and one output-channel group of
+// weight lane. A work unit is one patch of up to 256 pixels and one output-channel group of
 // every engine. For each output channel an engine takes one step per (input channel, tap) and one
 // for a bias. With sparse weights it takes only the steps for which the busiest lane has weights.
 //

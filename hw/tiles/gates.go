@@ -55,7 +55,7 @@ func (c *Crew) Pace() int { return c.Rounds + c.Slow }
 // rounds, or engines with one tile join some rounds, which then last twice as long; Assign chooses
 // the faster way. The crew is empty if no tile is enabled, which is a device fault.
 //
-// The time of a group depends on its own channels. The vendor's compiler counts those alone: its
+// The time of a group depends on its own channels. Apple's compiler counts those alone: its
 // estimates are exact for groups of 14 and of 6 channels, where a group may have 16 and 8 (8 of 8
 // tasks), and it makes tasks of 224 and 32 channels where the weights of 256 do not fit. That the
 // last of several groups needs no more time either is inferred.

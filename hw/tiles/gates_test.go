@@ -104,7 +104,7 @@ func TestGatingIsSpreadOverRounds(t *testing.T) {
 
 var m1 = Params{Engines: 16, MACs: 256, PatchPixels: 256, MaxPack: 8}
 
-// The cost dump of the vendor's compiler for a 1x1 convolution of 3 to 2 channels with a
+// The cost dump of Apple's compiler for a 1x1 convolution of 3 to 2 channels with a
 // bias over one pixel: one work unit of 4 and 1 cycles, 5 in a row and 4 overlapped.
 func TestPlanOfTheCostDump(t *testing.T) {
 	l := inner(2, 3, 0)

@@ -11,7 +11,7 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Kernel holds the weights of a descriptor as stored in its coefficient lanes. Packed weights are
+// A Kernel holds the weights of a descriptor as stored in its weight lanes. Packed weights are
 // unpacked when it is created.
 //
 // Output channels are distributed to the lanes in planes, as defined by package lanes. A plane

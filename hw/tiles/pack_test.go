@@ -15,7 +15,7 @@ import (
 type half = float16.Float16
 
 // A layer is a multiply-accumulate task in plain numbers. Its methods are the inverse of
-// what is under test: they write the registers and the coefficient lanes.
+// what is under test: they write the registers and the weight lanes.
 type layer struct {
 	groups     int
 	cin, cout  int // of one group
@@ -115,7 +115,7 @@ func (l *layer) registers() *regs.Groups {
 	return g
 }
 
-// pack writes the lanes the way the layouts are told: planes of g neighbouring channels,
+// pack writes the lanes the way the layouts are told: planes of g neighboring channels,
 // dealt to the lanes in turn, g what gives each of the sixteen lanes one; what is left
 // takes a smaller g, and fewer than sixteen channels a lane each. In each lane a group is
 // padded to 64 bytes, and zero-skipping a plane of channels by themselves too.

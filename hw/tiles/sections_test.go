@@ -81,7 +81,7 @@ func sameStart(weights, channels int) []half { return blob(weights)[:channels] }
 func countingOn(weights, channels int) []half { return counting(weights + channels)[weights:] }
 
 // Each example's constants, packed from the weights it was compiled with, have the hash
-// and the lane sizes of the vendor compiler's, and NewKernel reads the weights back. A
+// and the lane sizes of Apple's compiler's, and NewKernel reads the weights back. A
 // split convolution is several tasks over the channels its destinations name.
 func TestSections(t *testing.T) {
 	index := sections(t)

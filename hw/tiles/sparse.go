@@ -11,7 +11,7 @@ import (
 //
 // Both follow from the sizes of lanes with zero-skipping or masked weights. In addition to biases,
 // counts and masks, whose sizes follow from the registers, such a lane holds only the non-zero
-// values. This is known from the bytes of the vendor compiler's convolutions of stride 2, and
+// values. This is known from the bytes of Apple's compiler's convolutions of stride 2, and
 // assumed for the masked form. Zero detection takes a step for each of these values only. The lanes
 // run in lockstep, so the lane with the most values per output sets the pace (inferred: there is no
 // measurement of sparse weights).

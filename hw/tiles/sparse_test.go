@@ -198,7 +198,7 @@ func TestSparseFormsWithoutZeros(t *testing.T) {
 	}
 }
 
-// The vendor compiler's convolutions of stride 2 have lanes without a zero, and take as
+// Apple's convolutions of stride 2 have lanes without a zero, and take as
 // long as dense ones.
 func TestPlanOfRealSparseWeights(t *testing.T) {
 	index, found := sections(t), 0

@@ -101,7 +101,7 @@ func Plan(g *regs.Groups, open Enables, p Params) Work {
 	w := Work{Pixels: out.Height * out.Width}
 	want := 1 << min(4, g.Common.Cfg.ActiveNE())
 	w.Patches = out.Groups * clock.CeilDiv(w.Pixels, p.PatchPixels)
-	// A row runs in slices of half a patch: 375 columns are three of them. The vendor's estimates of rows
+	// A row runs in slices of half a patch: 375 columns are three of them. Apple's estimates of rows
 	// wider than a slice say so (3 of 3 words), and a measured product of 375 rows of 1024 channels (r0184).
 	if rest := w.Pixels % p.PatchPixels; out.Height == 1 && w.Pixels > p.PatchPixels && 0 < rest && 2*rest <= p.PatchPixels {
 		w.Half = out.Groups

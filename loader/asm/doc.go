@@ -18,7 +18,7 @@
 //	KernelDMASrc.CoeffBaseAddr[0-15] 0 step 0x200
 //
 // A register without a line is not written and keeps its value; that differs from writing
-// zero. Registers at neighbouring addresses share a record, and .record starts a new one.
+// zero. Registers at neighboring addresses share a record, and .record starts a new one.
 // The next pointer and the size of the next descriptor are filled in unless the text sets
 // them.
 //

@@ -15,7 +15,7 @@ type Description struct {
 	Operation string   // such as "3x3 convolution with bias, then ReLU"
 	Sources   []string // such as "64 channels of 8x8, input x (b4)"
 	Weights   string   // such as "4608 bytes for one engine, the constants (b1)"; empty if it reads no weights
-	Result    string   // such as "128 channels of 8x8, the L2 at 0x400"
+	Result    string   // such as "128 channels of 8x8, L2 at 0x400"
 }
 
 // Lines returns an iterator over the lines of d, each a label and a text. There is a line "reads"

@@ -59,7 +59,7 @@ func (l *Layer) describeUnknownForm() string {
 }
 
 // Evidence says how well the compiled form of operation o is known. It returns evidence.Bytes if
-// the usual forms of the operation give the same bytes as the vendor's compiler, and
+// the usual forms of the operation give the same bytes as Apple's compiler, and
 // evidence.Inferred otherwise.
 func (o Op) Evidence() evidence.Kind {
 	switch o {

@@ -45,7 +45,7 @@ type Layer struct {
 	Cout   int
 	Window Window
 	Groups int // 0 or 1 for a dense convolution, In.C for a depthwise one
-	// Dilation is the distance between neighbouring taps of the window; 0 means 1. Window has the
+	// Dilation is the distance between neighboring taps of the window; 0 means 1. Window has the
 	// extent of the dilated window, and Weights hold only its taps.
 	Dilation int
 	// DenseRows says that only the columns of the taps are Dilation apart, and the rows are
@@ -114,7 +114,7 @@ func (l *Layer) HasConstantProduct() bool {
 // Window.Kh, which includes the rows between taps.
 func (l *Layer) TapRows() int { return (l.Window.Kh-1)/l.RowDilation() + 1 }
 
-// RowDilation returns the distance between neighbouring rows of taps.
+// RowDilation returns the distance between neighboring rows of taps.
 func (l *Layer) RowDilation() int {
 	if l.DenseRows {
 		return 1
@@ -129,7 +129,7 @@ func (l *Layer) TapColumns() int { return (l.Window.Kw-1)/max(1, l.Dilation) + 1
 // Memories holds the sizes of the memories of the chip that a layer is compiled for. A size of 0
 // means the size on the M1.
 type Memories struct {
-	L2   int // size of the L2, at most MaxL2; 0 means MaxL2
+	L2   int // size of L2, at most MaxL2; 0 means MaxL2
 	Lane int // bytes of weights that one engine holds; 0 means MaxLane
 }
 
@@ -246,7 +246,7 @@ const (
 	FillReflect             // the tensor mirrored at its first and last row or column
 )
 
-// A Release is a release of the vendor's compiler, given by its year. Layers are compiled to the
+// A Release is a release of Apple's compiler, given by its year. Layers are compiled to the
 // descriptors that this release would write.
 type Release int
 
@@ -255,7 +255,7 @@ type Release int
 // transformer, so it is not the default.
 const (
 	Newest      Release = 0
-	Release2023 Release = 2023 // streams rows that exceed the L2 in patches (seen in 13 of 18 oracle programs)
+	Release2023 Release = 2023 // streams rows that exceed L2 in patches (seen in 13 of 18 oracle programs)
 	Release2026 Release = 2026 // schedules layers over the channels of a row of pixels as one chain (3 of 3 programs)
 )
 

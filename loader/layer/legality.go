@@ -5,7 +5,7 @@ import "fmt"
 // documentedStride is the longest stride of a transposed convolution that the documents allow.
 const documentedStride = 2
 
-// Legality returns why the vendor's compiler would not take the layer for the engine according to the
+// Legality returns why Apple's compiler would not take the layer for the engine according to the
 // documents, or "". They are not tried: the layer is compiled and timed all the same. Table C.8 has
 // two such rules for layers, and registers have others that [Layer.Validate] checks.
 func (l *Layer) Legality() string {

@@ -11,8 +11,8 @@ const (
 	MaxSurface   = 1<<31 - 1               // bytes of a tensor; strides are signed words
 	MaxTile      = MaxL2 - MaxL2/tileShare // bytes of the largest source tile in the L2 (holds in 77 of 77 tasks)
 	MaxLane      = 0x10000                 // bytes of one engine's weights if the result has more than one patch (holds in 42 of 42 tasks)
-	MaxL2        = 0x200000                // bytes of the L2; its addresses have 17 bits and count units of 16 bytes
-	tileShare    = 16                      // 1/16 of the L2 at least is left to results that are written to memory
+	MaxL2        = 0x200000                // bytes of L2; its addresses have 17 bits and count units of 16 bytes
+	tileShare    = 16                      // 1/16 of L2 at least is left to results that are written to memory
 	ElementBytes = 2                       // bytes of an fp16 element
 )
 

@@ -72,7 +72,7 @@ func (s Shape) Elements() int { return s.N * s.C * s.H * s.W }
 // another length, if that is a multiple of 64 bytes too.
 func (s Shape) HasPackedRows() bool { return s.W*ElementBytes%rowUnit == 0 }
 
-// Dilate returns w with neighbouring taps d rows and d columns apart. d must be at least 1, and w
+// Dilate returns w with neighboring taps d rows and d columns apart. d must be at least 1, and w
 // must not be dilated already.
 func (w Window) Dilate(d int) Window {
 	w.Kh, w.Kw = (w.Kh-1)*d+1, (w.Kw-1)*d+1

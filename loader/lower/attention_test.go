@@ -83,7 +83,7 @@ func attend(scores, softmax, values layer.Layer, in map[string][]float16.Float16
 
 // TestAttentionValues compares attention by blocks of queries with its definition, for random
 // numbers of heads, queries, keys and values. Each tensor has a row or a column for each position,
-// with or without a transpose before the matmul, and each matmul may compute its transpose. The L2
+// with or without a transpose before the matmul, and each matmul may compute its transpose. L2
 // is small, so that scores do not fit.
 func TestAttentionValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(*seed, 54))

@@ -49,7 +49,7 @@ func (b chainRun) run(inMemory bool, in map[string][]float16.Float16) ([]float16
 	return res.Outputs[0].Data, j, moved
 }
 
-// check runs the network with its tensors in the L2 and in memory, bit by bit, and beside
+// check runs the network with its tensors in L2 and in memory, bit by bit, and beside
 // the definition.
 func (b chainRun) check(name string, tolerance float64) {
 	b.t.Helper()
@@ -85,7 +85,7 @@ func (b chainRun) check(name string, tolerance float64) {
 	}
 }
 
-// The chains of the compiler's families come out right, in the L2 and in memory alike.
+// The chains of the compiler's families come out right, in L2 and in memory alike.
 func TestChainValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 4))
 	for _, name := range []string{
@@ -136,7 +136,7 @@ func (b chainRun) grow(r *rand.Rand, names []string) string {
 	return x
 }
 
-// Random chains of rows come out the same in the L2 and in memory, and near their
+// Random chains of rows come out the same in L2 and in memory, and near their
 // definition; 500 of them with -chains 500.
 func TestRandomChains(t *testing.T) {
 	r := rand.New(rand.NewPCG(*seed, 19))

@@ -1,4 +1,4 @@
-// Package lower compiles layers to the descriptor chains that the vendor's compiler would emit
+// Package lower compiles layers to the descriptor chains that Apple's compiler would emit
 // for the M1: the geometry, tiles, strides, splits, routes, events and estimates, and the weights
 // in the order in which the engines read them.
 //
@@ -9,13 +9,13 @@
 // these packages, in loader/internal/lower, builds on those before it:
 //
 //	coeff    weights: their order and encoding in the lanes of the engines
-//	place    where tensors are placed in memory and in the L2; sets no registers
+//	place    where tensors are placed in memory and in L2; sets no registers
 //	task     descriptors of single tasks: what they compute, and their operands
 //	chain    the fields that depend on other tasks; apart from task, no other package sets registers
 //	pass     what one descriptor computes, without addresses
 //	rows     row chains: layers over rows of features that pass tiles to each other
 //	family   single layers, by operation
-//	join     networks: fusion, tensors that stay in the L2, placement
+//	join     networks: fusion, tensors that stay in L2, placement
 //
 // testdata/chains.md compares chains of layers with those of the compiler. All of its chains
 // consist of matmuls, norms, softmax and elementwise operations. No program shows two

@@ -77,7 +77,7 @@ func ExampleProgram(name string) (*loader.Program, error) {
 	return loader.Read(name, bytes.NewReader(file), int64(len(file)))
 }
 
-// channelBytes is the number of bytes that a channel of one pixel occupies in the L2.
+// channelBytes is the number of bytes that a channel of one pixel occupies in L2.
 const channelBytes = 16
 
 // rowSurface returns the surface of a tensor with c channels of one row of w values.
@@ -155,7 +155,7 @@ func newConcatExample() (*loader.Builder, error) {
 	}, err
 }
 
-// secondBase2020 returns where the vendor's compiler of 2020 placed the second source in L2, after a
+// secondBase2020 returns where Apple's compiler of 2020 placed the second source in L2, after a
 // first source of the given size in bytes: at a multiple of four units. This is read from one program,
 // which has it at 0x440 after 0x420 bytes.
 func secondBase2020(first int) int { return layer.RoundUp(first, 4*place.UnitBytes) }

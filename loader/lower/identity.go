@@ -26,7 +26,7 @@ import (
 //   - The number and the contents of the source note are not given, nor is most of the banner. The note is written as
 //     LC_NOTE, with the length that the total size of the commands requires.
 //   - No scratch segment is listed. Both tasks of the compiler's program name buffer 3 without using it; here neither
-//     names it. The vector passes through the L2 from one task to the other, as in the compiler's layer norms.
+//     names it. The vector passes through L2 from one task to the other, as in the compiler's layer norms.
 const (
 	identitySize     = 64 // channels
 	identityCommands = 0x32d8

@@ -284,7 +284,7 @@ func shapeInWords(t *testing.T, text string) (s layer.Shape) {
 	return s
 }
 
-// networkText is a network's program: which descriptors each layer has, what stays in the L2
+// networkText is a network's program: which descriptors each layer has, what stays in L2
 // and what does not, and the descriptors; or why there is none.
 func networkText(t *testing.T, n *join.Network) string {
 	t.Helper()

@@ -5,7 +5,7 @@ import (
 	"anesim/loader/internal/lower/task"
 )
 
-// The functions below describe tasks over tensors larger than the L2 as they ran in measured
+// The functions below describe tasks over tensors larger than L2 as they ran in measured
 // calls, which no layer compiles to. Their registers hold no addresses: they determine time, bytes
 // and energy, but the tasks cannot run.
 

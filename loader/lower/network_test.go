@@ -83,7 +83,7 @@ func (b *netBuilder) layer(l layer.Layer, w layer.Weights, inputs ...string) str
 	return out
 }
 
-// join makes the program, with tensors in memory and in the L2, and checks both against
+// join makes the program, with tensors in memory and in L2, and checks both against
 // the layers by themselves. It returns the one with tensors in memory.
 func (b *netBuilder) join(turned bool) *join.Joined {
 	b.t.Helper()
@@ -132,7 +132,7 @@ func (b *netBuilder) program(turned bool) (*join.Joined, uint64) {
 			b.t.Errorf("%v: %s differs from %s", b.layers, o.Port.Name, of)
 		}
 	}
-	// Layers over rows of features have tasks of their own where they are neighbours.
+	// Layers over rows of features have tasks of their own where they are neighbors.
 	rows := b.shapes["in0"].C == 1
 	if together := res.Report.Cycles + res.Report.Saved(); !turned && !rows && together != b.cycles {
 		b.t.Errorf("%v: %d cycles with what overlap saves, the layers take %d", b.layers, together, b.cycles)
@@ -268,7 +268,7 @@ func TestNetworkValues(t *testing.T) {
 			s = layer.Shape{N: 1, C: 1 + r.IntN(4), H: 1 + r.IntN(3), W: 400 + r.IntN(800)}
 		case 1: // of more channels than an engine's lanes take at a time
 			s = layer.Shape{N: 1, C: 100 + r.IntN(200), H: 1 + r.IntN(4), W: 1 + r.IntN(6)}
-		case 2, 3: // of several elements, which the L2 has plane by plane
+		case 2, 3: // of several elements, which L2 has plane by plane
 			s.N = 2 + r.IntN(3)
 		}
 		b.input(s, false)

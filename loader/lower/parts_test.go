@@ -12,7 +12,7 @@ import (
 	. "anesim/loader/lower"
 )
 
-// Layers of more than the L2 holds, which run in parts of the axes that they leave, or in
+// Layers of more than L2 holds, which run in parts of the axes that they leave, or in
 // columns, have the values of the definition.
 func TestPartValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 3))

@@ -45,7 +45,7 @@ func TestPoolValues(t *testing.T) {
 
 // TestPoolTime compares a maximum with an average over the same windows. On an M5, a call with a
 // maximum over 256 channels of 32x32 takes 7 us more than one with an average. The maximum is two
-// tasks of the planar engine, which a cost dump of the vendor's compiler counts for a later target.
+// tasks of the planar engine, which a cost dump of Apple's compiler counts for a later target.
 func TestPoolTime(t *testing.T) {
 	for _, s := range []layer.Shape{{N: 1, C: 64, H: 112, W: 112}, {N: 1, C: 256, H: 32, W: 32}, {N: 1, C: 64, H: 32, W: 32}} {
 		for stride := 1; stride <= 2; stride++ {

@@ -12,7 +12,7 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// A layer without neighbours gives the same bits in one long row, which does not fit in a small L2,
+// A layer without neighbors gives the same bits in one long row, which does not fit in a small L2,
 // as in many short rows, which do. No layer of the list is refused.
 func TestLongRowsAndShortRowsAgree(t *testing.T) {
 	const (

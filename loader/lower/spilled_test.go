@@ -20,7 +20,7 @@ const (
 	resultBase    = 0x17804
 )
 
-// Addresses of the bases of tiles in the L2: two sources and the result.
+// Addresses of the bases of tiles in L2: two sources and the result.
 var tileBases = [...]uint32{0x4808, 0x481c, 0x4834}
 
 // register is a word that a descriptor writes.

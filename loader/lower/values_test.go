@@ -607,7 +607,7 @@ func TestTableValues(t *testing.T) {
 	check(t, r, layer.Reduction(layer.Softmax, layer.Shape{N: 1, C: 8, H: 500, W: 40}, layer.AxisW), tables, 0.01)
 }
 
-// TestStreams compares tensors beyond the L2 in the form of 2023, whose tasks pass them on
+// TestStreams compares tensors beyond L2 in the form of 2023, whose tasks pass them on
 // through rings and scratch memory, with the definition.
 func TestStreams(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 23))

@@ -15,7 +15,7 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// Rows on both sides of the 512 columns of a planar patch, kept in the L2 by one task for the
+// Rows on both sides of the 512 columns of a planar patch, kept in L2 by one task for the
 // next and read again from memory, in one row and several, one channel and several.
 func TestWideRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 2))

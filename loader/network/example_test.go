@@ -49,7 +49,7 @@ func ExampleFind() {
 	// c channels (1)
 	// h height (1)
 	// w width (1)
-	// release newest, 2026 or 2023, the release of the vendor's compiler to imitate (newest)
+	// release newest, 2026 or 2023, the release of Apple's compiler to imitate (newest)
 	// first input or output, the buffer that is numbered first (input)
 	// axis axes, like c or hw (c)
 }

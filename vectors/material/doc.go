@@ -1,4 +1,4 @@
-// Package material finds the reference material for tests: programs of the vendor's compiler,
+// Package material finds the reference material for tests: programs of Apple's compiler,
 // tables, networks and measurements of others, which are not part of this project. The material is
 // in a directory named shared, next to that of the checkout.
 //

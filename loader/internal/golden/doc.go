@@ -13,7 +13,7 @@
 //	constants 8192 bytes, checksum 5b2c0a1e
 //	td 0: copy, the result transposed
 //	  reads   4 channels of 1x64, input x (b5)
-//	  writes  64 channels of 1x4, the L2 at 0
+//	  writes  64 channels of 1x4, L2 at 0
 //	  Common: InDim{Win=64 Hin=1} Cin=4 Cout=4 Cfg{ShPref=3 ShMin=1 ShMax=3 ActiveNE=4 Transpose=1}
 //
 // A test reads the files with [Test] and computes each output again. If it differs, the test

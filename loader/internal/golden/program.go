@@ -139,7 +139,7 @@ func parseDescriptors(text string) (list [][]Field) {
 	return list
 }
 
-// parseFields parses a line of one register, or of neighbours in an array.
+// parseFields parses a line of one register, or of neighbors in an array.
 func parseFields(register string, values []string) (list []Field) {
 	group, name, _ := strings.Cut(register, ".")
 	first, step := uint64(0), uint64(0)
@@ -232,7 +232,7 @@ func dropBlankFields(fields, blank []Field) (list []Field) {
 	return list
 }
 
-// A register holds the printed form of a register, or of neighbours in an array.
+// A register holds the printed form of a register, or of neighbors in an array.
 type register struct {
 	group, name string
 	first, last int // indices in the array, -1 for none
@@ -240,7 +240,7 @@ type register struct {
 	step        uint64
 }
 
-// joinEqualRegisters converts fields to registers, joining equal neighbours in an array.
+// joinEqualRegisters converts fields to registers, joining equal neighbors in an array.
 func joinEqualRegisters(fields []Field) (list []register) {
 	for i := 0; i < len(fields); {
 		f := &fields[i]
@@ -399,7 +399,7 @@ func blankValue(key string) string {
 var blankValues = sync.OnceValue(func() map[string]string { return valuesByKey(blankFields()) })
 
 // formatLaneChecksums returns the checksums of the weights that a descriptor's engines read,
-// with equal neighbours joined. It returns "" if the descriptor reads no constants.
+// with equal neighbors joined. It returns "" if the descriptor reads no constants.
 func formatLaneChecksums(s *regs.State, constants []byte) string {
 	k := s.Header.KernelBases
 	if !k.KBE0() || k.KBase0() != regs.BARWeights {

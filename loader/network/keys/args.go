@@ -100,7 +100,7 @@ func (a *args) choiceValue(key string, choices ...string) string {
 	return v
 }
 
-// releaseValue returns the release of the vendor's compiler that the key release names.
+// releaseValue returns the release of Apple's compiler that the key release names.
 func (a *args) releaseValue() layer.Release {
 	switch a.choiceValue("release", "newest", "2026", "2023") {
 	case "2026":

@@ -40,7 +40,7 @@ type Network struct {
 	OutputsFirst bool
 }
 
-// Release returns the release of the vendor's compiler that the network's file asks for.
+// Release returns the release of Apple's compiler that the network's file asks for.
 func (n *Network) Release() layer.Release {
 	for i := range n.Layers {
 		if r := n.Layers[i].Lower.Release; r != layer.Newest {

@@ -6,7 +6,7 @@ import (
 	"anesim/loader/internal/lower/task"
 )
 
-// Finish2020 is like [Finish] for the vendor's compiler of 2020. Every task waits for all earlier
+// Finish2020 is like [Finish] for Apple's compiler of 2020. Every task waits for all earlier
 // tasks, and the estimated cycles are 0. It returns an error if a value does not fit its register.
 func Finish2020(tasks []*task.Task) ([]*regs.Descriptor, error) {
 	p := newProgram(tasks)

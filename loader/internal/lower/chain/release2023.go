@@ -10,7 +10,7 @@ import (
 	"anesim/loader/internal/lower/task"
 )
 
-// Finish2023 is like [Finish] for the vendor's compiler of 2023. Every descriptor has all weight
+// Finish2023 is like [Finish] for Apple's compiler of 2023. Every descriptor has all weight
 // registers. They are 0 for tasks of the planar engine. passed says whether [PassThroughScratch]
 // was called for the tasks.
 func Finish2023(tasks []*task.Task, passed bool, target execycles.Target) []*regs.Descriptor {

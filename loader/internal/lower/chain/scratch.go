@@ -20,7 +20,7 @@ type reader struct {
 	base  int
 }
 
-// PassThroughScratch makes tasks pass tensors to each other as the vendor's compiler of 2023 does:
+// PassThroughScratch makes tasks pass tensors to each other as Apple's compiler of 2023 does:
 // through a ring if possible, and otherwise through the scratch buffer. A ring is a small buffer in
 // L2 that one task fills while the next one empties it. In the scratch buffer, each tensor gets the
 // lowest address that is free while it is in use. The result is the size of that buffer in bytes.

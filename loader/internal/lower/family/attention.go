@@ -38,7 +38,7 @@ func (a *Attention) IsLarge() bool {
 // LowerAttention lowers a for queries in blocks, so that scores never leave L2. The scores are
 // computed as columns, with a channel for each key and a pixel for each query: keys are the weights,
 // and the queries are transposed to be the source. The softmax is then over channels, and its result
-// is the source of the second matmul, whose weights are the transposed values. The vendor's compiler
+// is the source of the second matmul, whose weights are the transposed values. Apple's compiler
 // has the values as weights and the probabilities as source too, in a chain of GPT-2; the blocks are
 // inferred.
 //

@@ -95,10 +95,10 @@ func (p *rowPhase) rowsOf(l *layer.Layer, m place.Memory, first int) place.Memor
 }
 
 // rowPhases returns the phases of a dilated convolution with stride 1 along rows, or nil if l is not
-// one or has fewer rows than phases. Strides make the rows of a phase neighbours, so that the window
+// one or has fewer rows than phases. Strides make the rows of a phase neighbors, so that the window
 // needs no rows of zeros between its taps: 3x3 taps that are 4 apart cost 3x9 multiplications in
 // place of 9x9. Columns stay dilated, because DMA has no stride between the elements of a row. (How
-// the vendor's compiler lowers a dilated window is not known.)
+// Apple's compiler lowers a dilated window is not known.)
 func rowPhases(l *layer.Layer) []*rowPhase {
 	w, d := &l.Window, l.Dilation
 	out := l.Out()
@@ -123,7 +123,7 @@ func rowPhases(l *layer.Layer) []*rowPhase {
 
 // newWidenedConvolution returns the convolution of a job with the taps of its weights. If padding
 // is so wide that some outputs read nothing but padding, newWidenedConvolution first enlarges the
-// window of the layer by taps of zero weight. (The vendor's compiler uses a separate task in the
+// window of the layer by taps of zero weight. (Apple's compiler uses a separate task in the
 // one such program seen.)
 func newWidenedConvolution(j job) *coeff.Convolution {
 	l := j.layer

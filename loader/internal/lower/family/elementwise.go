@@ -67,7 +67,7 @@ func lowerElementwise(o *Output, j job) error {
 }
 
 // countFittingRows returns how many rows of a tensor of shape s fit in L2 at a time if n tiles with
-// the layout *layout need room together. If the vendor's compiler of 2023 would stream the tensor,
+// the layout *layout need room together. If Apple's compiler of 2023 would stream the tensor,
 // or if not even one row fits, countFittingRows also replaces the patch of t and *layout. If not
 // even the columns of the narrowest patch fit, the error is a *layer.LimitError. (All rows fit in 25
 // of 25 programs; the choice of fewer is assumed.)
@@ -131,7 +131,7 @@ func lowerChannelTensor(o *Output, j job, in regs.Shape, x place.Memory) error {
 }
 
 // lowerQuotient appends the tasks of a division x / z. They compute the reciprocal of z with a
-// table, keep it in L2, and multiply x by it, as the vendor's compiler does in the one known
+// table, keep it in L2, and multiply x by it, as Apple's compiler does in the one known
 // program.
 func lowerQuotient(o *Output, j job, in regs.Shape, x place.Memory) error {
 	l := j.layer

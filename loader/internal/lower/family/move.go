@@ -187,7 +187,7 @@ func lowerSlice(o *Output, j job) error {
 
 // copySkewedRows appends the tasks that copy in to out, where each row begins Skew columns before the
 // row above it. in begins at column 0 of the first row. As many rows as fit in L2 are copied at a
-// time. (How the vendor's compiler does this is not known; a public dump of a network with 24 of
+// time. (How Apple's compiler does this is not known; a public dump of a network with 24 of
 // them has 13,701 tasks, 570 for each.)
 func copySkewedRows(o *Output, l *layer.Layer, in, out place.View) error {
 	const unit = 64 / layer.ElementBytes // DMA starts at a multiple of 64 bytes
@@ -214,7 +214,7 @@ func copySkewedRows(o *Output, l *layer.Layer, in, out place.View) error {
 }
 
 // copyColumnSlices appends the task that copies rows of more than 128 columns in slices of 128. As
-// in the one known program of the vendor's compiler, rows of the result in L2 are as far apart as
+// in the one known program of Apple's compiler, rows of the result in L2 are as far apart as
 // two patches with their margins.
 func copyColumnSlices(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
@@ -266,7 +266,7 @@ func copyFromColumn(o *Output, l *layer.Layer, in, out place.View, columns, skew
 }
 
 // lowerTile appends the tasks that repeat a tensor. One planar task broadcasts all axes of extent
-// 1, as the vendor's compiler does in the one known program. Other axes are copied once for each
+// 1, as Apple's compiler does in the one known program. Other axes are copied once for each
 // repetition.
 func lowerTile(o *Output, j job) error {
 	l := j.layer

@@ -12,7 +12,7 @@ import (
 // lowerInParts appends the tasks of a layer that exceeds a limit as a whole. It divides the layer
 // into two along an axis on which results depend on their own part of the sources only; each half
 // may be divided again. o is first reset to before, its state before the attempt that failed with
-// refusal. If no axis can be divided, lowerInParts returns refusal. (How the vendor's compiler
+// refusal. If no axis can be divided, lowerInParts returns refusal. (How Apple's compiler
 // divides such layers is not known.)
 func lowerInParts(o *Output, before Output, j job, refusal error) error {
 	l := j.layer

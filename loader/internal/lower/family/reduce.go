@@ -120,7 +120,7 @@ func forEachElement(o *Output, in, out place.View, f func(in, out place.View) er
 // splitTensorToFit calls f with in and out. If f returns a *layer.LimitError, splitTensorToFit
 // removes the tasks that f appended and repeats this for each half of the tensors, until they fit.
 // It divides the channels if l does not reduce them, and otherwise the rows. If it can divide
-// neither, it returns the error of f. (How the vendor's compiler divides such tensors is not
+// neither, it returns the error of f. (How Apple's compiler divides such tensors is not
 // known.)
 func splitTensorToFit(o *Output, l *layer.Layer, in, out place.View, f func(in, out place.View) error) error {
 	tasks, held, scratch := len(o.Tasks), o.held, o.Scratch

@@ -138,7 +138,7 @@ func forEachRowRun(o *Output, l *layer.Layer, x, y place.Memory, n int, f func(i
 
 // lowerScaledTable appends two tasks: one looks up a table and leaves the result in L2, and the
 // other multiplies that result by factor. For tensors that do not fit in L2, the second task starts
-// before the first has ended, as in the one known program of the vendor's compiler.
+// before the first has ended, as in the one known program of Apple's compiler.
 func lowerScaledTable(o *Output, j job, factor uint16) error {
 	table := j.weights.Table
 	return addTaskPair(o, j, func(in regs.Shape) (*task.Task, error) {

@@ -11,7 +11,7 @@ import (
 // fuseAttention returns the nodes with each matmul, softmax and matmul that follow each other merged
 // into one node, if nothing else reads the scores and they do not fit in L2. Transposes of the heads'
 // matrices before and between them are merged too. The node takes the place of the second matmul.
-// Smaller scores stay in L2 between the layers: the vendor's compiler is known to lower such layers as
+// Smaller scores stay in L2 between the layers: Apple's compiler is known to lower such layers as
 // row chains.
 func (n *Network) fuseAttention(nodes []node) []node {
 	f := &attentionFinder{nodes: nodes, readers: map[string]int{}, makers: map[string]int{}}

@@ -19,7 +19,7 @@ const side = 16
 
 var (
 	matrix = layer.Shape{N: 1, C: 1, H: side, W: side}
-	wide   = layer.Shape{N: 1, C: 1, H: side, W: layer.MaxExtent} // a quarter of the L2
+	wide   = layer.Shape{N: 1, C: 1, H: side, W: layer.MaxExtent} // a quarter of L2
 )
 
 func newMatrixNet() *matrixNet {
@@ -63,7 +63,7 @@ func (b *matrixNet) add(t testing.TB, op string, inputs ...string) string {
 	return out
 }
 
-// addWide adds layers that need more than the L2 at once.
+// addWide adds layers that need more than L2 at once.
 func (b *matrixNet) addWide(t testing.TB, from string) string {
 	var list []string
 	for range 5 {

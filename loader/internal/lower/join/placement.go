@@ -15,7 +15,7 @@ import (
 //
 // All candidates are placed. Where extents do not fit, tensors go through memory instead, first those
 // that are in L2 for the most steps (see spillOverload), and all others are placed again. No program
-// that we have shows which tensors the vendor's compiler chooses: in those whose tensors do not all
+// that we have shows which tensors Apple's compiler chooses: in those whose tensors do not all
 // fit, each of them is larger than L2. The choice is not revised: a tensor stays in memory even if
 // later ones make room for it.
 //
@@ -294,7 +294,7 @@ func (p *placement) compactAt(bad []*place.Extent) {
 
 // overwriteSources makes a step write its result over one of its sources where possible: the step
 // must be a single elementwise task, and no later step may read that source. It returns list
-// without the extents that are no longer needed. The vendor's compiler does so for softmax; that it
+// without the extents that are no longer needed. Apple's compiler does so for softmax; that it
 // does so for additions between convolutions is inferred.
 func (j *joiner) overwriteSources(chosen []*resident, kept map[access]*resident, list []*place.Extent) []*place.Extent {
 	gone := map[*place.Extent]bool{}

@@ -199,7 +199,7 @@ func (j *joiner) chooseLayout(r *resident) bool {
 }
 
 // compactFetches are the accesses that find no bank conflicts in any tensor that is stored row by
-// row. Skewing it for others is dropped where L2 has no room, as the vendor's compiler drops the
+// row. Skewing it for others is dropped where L2 has no room, as Apple's compiler drops the
 // skew of a source that would leave fewer rows per tile (seen in 11 of 11 programs).
 var compactFetches = []place.Fetch{place.PlanarFetch}
 
@@ -249,7 +249,7 @@ func (r *resident) bytes() int {
 	return layer.RoundUp(n, 64)
 }
 
-// l2Bytes returns the size in bytes of the L2 for which the network is joined.
+// l2Bytes returns the size in bytes of L2 for which the network is joined.
 func (j *joiner) l2Bytes() int { return cmp.Or(j.net.Memories.L2, layer.MaxL2) }
 
 // maxTileBytes returns the size in bytes of the largest tensor that L2 can hold.

@@ -42,7 +42,7 @@ func (e *Extent) turn() int {
 // extent gets the lowest address that is free while it is in use. Allocate returns the first extent
 // that does not fit, or nil if all fit.
 //
-// It allocates the extents in the order of the vendor's compiler: those that several tasks need
+// It allocates the extents in the order of Apple's compiler: those that several tasks need
 // before those that stream, then those in use for more steps, then larger ones, then earlier ones.
 // This order is right for 5 of 7 known chains. The other two, an attention and a layer norm with a
 // projection, place small results lowest. No chain shows the order of extents that are equal in all

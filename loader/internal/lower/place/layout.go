@@ -33,7 +33,7 @@ func PackedColumns(s regs.Shape, columns int) Layout {
 	return Layout{Channel: channel, Row: row, Depth: row, Group: row}
 }
 
-// The L2 has 64 banks of 16 bytes, as inferred from the row strides in [Layout.Skew].
+// L2 has 64 banks of 16 bytes, as inferred from the row strides in [Layout.Skew].
 const (
 	UnitBytes = 16
 	banks     = 64

@@ -1,5 +1,5 @@
-// Package rows lowers row chains: neighbouring layers over rows of features, as transformers have
-// them. Their tasks pass tiles to each other in the L2:
+// Package rows lowers row chains: neighboring layers over rows of features, as transformers have
+// them. Their tasks pass tiles to each other in L2:
 //
 //	x [row][feature] --transpose--> columns [feature][row] --matmul--> columns or rows
 //	                 \--layer norm, softmax, add on rows as they are

@@ -27,7 +27,7 @@ const (
 
 // A Group is one operation of a row chain (consecutive layers that are computed on rows kept in
 // L2). It is a matmul with the bias, factor and activation after it, or a single layer of another
-// kind. As in all known chains of the vendor's compiler, it never includes a residual addition, a
+// kind. As in all known chains of Apple's compiler, it never includes a residual addition, a
 // table before a matmul, a second table, or anything after a layer norm or a softmax.
 type Group struct {
 	Kind    Kind

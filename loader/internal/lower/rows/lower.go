@@ -86,7 +86,7 @@ func LowerGroup(g Group, in []Matrix, result place.Memory) (*Lowered, bool) {
 	return out, c.emitGroup(&c.groups[0], true) && c.finishChain(out)
 }
 
-// newChain returns a chain that lowers groups, for the L2 of the first group's chip.
+// newChain returns a chain that lowers groups, for L2 of the first group's chip.
 func newChain(groups []Group) *chain {
 	c := &chain{
 		results: map[*place.Extent]*task.Tile{},

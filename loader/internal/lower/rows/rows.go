@@ -11,7 +11,7 @@ import (
 // A chain lowers groups to tasks. Columns are one row of pixels, or a block of eight pixels per
 // row if that lets the engines compute 32 channels per pass (see [chooseBlockMatMuls]).
 type chain struct {
-	l2     int  // bytes of the L2
+	l2     int  // bytes of L2
 	dryRun bool // skip the weights, to find out whether the groups fit
 	groups []Group
 	values map[string]*value
@@ -59,15 +59,15 @@ func findUses(groups []Group) map[string][]use {
 type value struct {
 	rows, width int
 	mem         *place.Memory  // surface in memory, if it is an input
-	rowTile     *heldTile      // tile of rows in the L2, or nil
-	columnTile  *heldTile      // tile of columns in the L2, or nil
+	rowTile     *heldTile      // tile of rows in L2, or nil
+	columnTile  *heldTile      // tile of columns in L2, or nil
 	kernel      *kernelSurface // rows as weights of a matmul, or nil
 	name        string
 	product     bool // result of a matmul with constants
 	scores      bool // result of a matmul of two tensors
 }
 
-// A heldTile is a tile that stays in the L2.
+// A heldTile is a tile that stays in L2.
 type heldTile struct {
 	extent *place.Extent
 	at     place.Layout // relative to the extent

@@ -30,7 +30,7 @@ const columnPatches = 2
 
 // TakeColumns makes convolution t load its source in slices of columns over the whole height,
 // rather than in tiles of rows, and returns the layouts of source and result in L2. w is the
-// window, and l2 is the size of L2 in bytes. If the vendor's compiler would not load columns, ok is
+// window, and l2 is the size of L2 in bytes. If Apple's compiler would not load columns, ok is
 // false and t is unchanged.
 func TakeColumns(t *Task, w *layer.Window, l2 int) (source, result place.Layout, ok bool) {
 	c := &t.g.Common

@@ -1,9 +1,9 @@
 // Package task builds descriptors: what a task computes, what it reads, where its tiles are
-// placed in the L2, and what it writes. Package chain adds the fields that depend on the other
+// placed in L2, and what it writes. Package chain adds the fields that depend on the other
 // tasks of a program. No third package sets a register.
 //
 // A [Task] is built operand by operand. Package place describes an operand as a tensor in memory
-// or as a tile in the L2, and the methods of a task name it as a source or as the result:
+// or as a tile in L2, and the methods of a task name it as a source or as the result:
 //
 //	memory   x [c][h][w]                                    y
 //	            | LoadSource1                                ^ WriteResult
@@ -11,7 +11,7 @@
 //	            ^ KeepResult  | ReadTile, ReadSecondTile
 //	engines    MAC engines: weights by lane          planar engine
 //
-// If a source does not fit the L2, the builder of the tasks decides how to split it: by rows in
+// If a source does not fit L2, the builder of the tasks decides how to split it: by rows in
 // tileheight.go of package family, by columns in [TakeColumns]. A patch is the block of pixels
 // that the engines compute in one step.
 //

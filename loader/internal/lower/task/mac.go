@@ -87,7 +87,7 @@ func NewChannelMaximum(in regs.Shape) *Task {
 // maximumPadding is the padding mode of every maximum over channels (seen in 2 of 2 tasks).
 const maximumPadding = 1
 
-// elementProduct is the operation that multiplies neighbouring channels, as in the one program
+// elementProduct is the operation that multiplies neighboring channels, as in the one program
 // with a power.
 const elementProduct regs.MACOp = 10
 

@@ -5,7 +5,7 @@ import (
 	"anesim/loader/layer"
 )
 
-// The functions below describe tasks over tensors larger than the L2 as they ran in measured
+// The functions below describe tasks over tensors larger than L2 as they ran in measured
 // calls. No program shows how the compiler splits such tensors. Their registers determine time,
 // bytes and energy, and have no addresses.
 

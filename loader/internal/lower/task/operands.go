@@ -73,7 +73,7 @@ func (t *Task) MarkSourceDescribed(m place.Memory) {
 }
 
 // MarkResultDescribed makes the memory registers of the result describe surface m in the scratch
-// buffer, although the result stays in L2. The vendor's compiler does so for some pairs of tasks.
+// buffer, although the result stays in L2. Apple's compiler does so for some pairs of tasks.
 func (t *Task) MarkResultDescribed(m place.Memory) {
 	t.setResultStrides(m)
 	t.DescribesResult = true

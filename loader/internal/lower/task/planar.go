@@ -25,7 +25,7 @@ type Planar struct {
 	Absolute      bool
 	ReLU          bool // applied to the result
 	SecondReLU    bool // applied to the second source
-	// Previous and Next record that the neighbouring tasks run on the planar engine too.
+	// Previous and Next record that the neighboring tasks run on the planar engine too.
 	Previous, Next bool
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 // NewCopy2020 returns a task that copies a tensor of shape s through the MAC engines, in patches of
-// two rows. Its registers have the values that the vendor's compiler of 2020 writes. If relu is
+// two rows. Its registers have the values that Apple's compiler of 2020 writes. If relu is
 // true, the task also applies ReLU.
 func NewCopy2020(s regs.Shape, relu bool) *Task {
 	t := MAC{Op: regs.PassThrough, In: s, Out: s, PerChannel: true, ReLU: relu}.Task()
@@ -19,7 +19,7 @@ func NewCopy2020(s regs.Shape, relu bool) *Task {
 }
 
 // NewPointwise2020 returns a task that computes a 1x1 convolution with a bias from shape in to
-// shape out. Its registers have the values that the vendor's compiler of 2020 writes. The caller
+// shape out. Its registers have the values that Apple's compiler of 2020 writes. The caller
 // must set its operands and weights.
 func NewPointwise2020(in, out regs.Shape) *Task {
 	t := MAC{Op: regs.MultiplyAccumulate, In: in, Out: out, Window: Pointwise, Bias: true}.Task()
@@ -28,7 +28,7 @@ func NewPointwise2020(in, out regs.Shape) *Task {
 }
 
 // NewSum2020 returns a planar task that adds two tensors of shape s. Its registers have the values
-// that the vendor's compiler of 2020 writes, with 0 in the registers of the MAC engines.
+// that Apple's compiler of 2020 writes, with 0 in the registers of the MAC engines.
 func NewSum2020(s regs.Shape) *Task {
 	t := Planar{Form: regs.FormTwoSources, In: s, Op: Sum}.Task()
 	t.g.NE.KernelCfg, t.g.NE.MACCfg = regs.KernelCfg{}, regs.MACCfg{}
@@ -47,7 +47,7 @@ func StageResult2020(t *Task, m place.Memory, layout place.Layout) {
 }
 
 // WriteResult2020 makes planar task t stream its result to surface m in memory. base is the address
-// in L2 of the buffer that the data passes through. As in programs of the vendor's compiler of
+// in L2 of the buffer that the data passes through. As in programs of Apple's compiler of
 // 2020, the DMA does not fill the padding of rows with zeros.
 func WriteResult2020(t *Task, m place.Memory, base int) {
 	t.WriteResult(m, base)

@@ -2,7 +2,7 @@ package task
 
 import "anesim/hw/regs"
 
-// Patches of the compiler of 2023 for tensors larger than the L2: 2 rows of 64 columns on the MAC
+// Patches of the compiler of 2023 for tensors larger than L2: 2 rows of 64 columns on the MAC
 // engines, 32 rows of 512 columns on the planar engine.
 const (
 	narrowColumns = 64
@@ -11,7 +11,7 @@ const (
 	streamedLog2H = 5
 )
 
-// NarrowPatch gives MAC task t patches of 2 rows of 64 columns. The vendor's compiler of 2023 uses
+// NarrowPatch gives MAC task t patches of 2 rows of 64 columns. Apple's compiler of 2023 uses
 // them for tasks that stream their source from memory.
 func NarrowPatch(t *Task) {
 	c := &t.g.Common
@@ -21,7 +21,7 @@ func NarrowPatch(t *Task) {
 }
 
 // StreamedPatch returns the patch of a planar task that streams sources of shape s from memory, as
-// in programs of the vendor's compiler of 2023. The patch has up to 32 rows of 512 columns, and
+// in programs of Apple's compiler of 2023. The patch has up to 32 rows of 512 columns, and
 // each tile of the result is one patch high.
 func StreamedPatch(s regs.Shape) Patch {
 	return func(t *Task) {

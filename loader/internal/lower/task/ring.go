@@ -15,7 +15,7 @@ const (
 )
 
 // A ring holds the layouts of the shared tile, of the first task's source and of the second
-// task's result. They follow each other in the L2.
+// task's result. They follow each other in L2.
 type ring struct{ held, source, result place.Layout }
 
 // newRingLayouts returns the layouts for a pair of tasks that share a ring at address base of L2. s

@@ -92,7 +92,7 @@ const (
 )
 
 // New returns a task that does nothing. Its DMA and engines are disabled, and all other registers
-// have the values that the vendor's compiler gives to unused registers.
+// have the values that Apple's compiler gives to unused registers.
 func New() *Task { return &Task{registers: registers{g: blankRegisters()}} }
 
 // setDMAWord sets *w to n, an offset, stride or size in memory in bytes. If n is not a multiple of
