@@ -11,8 +11,8 @@ import (
 
 // In programs of the 2023 compiler, tensors that do not fit L2 pass from task to task in two ways:
 //
-//	engine --> ring of 16 rows in L2 --> other engine        neighbors, one source each
-//	any    --> scratch buffer            --> any             everything else
+//	engine --> ring of 16 rows in L2 --> other engine    neighbors, one source each
+//	any    --> scratch buffer        --> any             everything else
 //
 // A ring is as narrow as a patch of 16x16 pixels, and the two tasks run at the same time (seen in
 // 9 of 9 programs).

@@ -52,8 +52,8 @@ func checkCommand(plan *outfile.Plan) *cobra.Command {
 		Short: "Compare the cost of models with a baseline or with given numbers",
 		Long: `Check runs programs, networks and layers and compares their cycles, time, energy, bytes and
 Apple's estimate with a baseline: in total, by layer and by descriptor and, with
---values, the checksums of outputs. If there are none to compare, a check with --values
-fails. --max allows a measure to differ by a share of the
+--values, the checksums of outputs. A check with --values fails if the baseline has no
+checksums. --max allows a measure to differ by a share of the
 baseline's value. Differences are printed, those of the total first, with the causes and
 registers that explain them, and the exit status is 1. With --lint, the findings of anesim lint are failures, too.
 
@@ -358,7 +358,7 @@ func (f *checkFlags) writeBaseline(w io.Writer, models []checkedModel, entries [
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%s updated, %d in %s\n", report.Plural(len(entries), "model"), len(b.Entries), report.Printable(f.baseline))
+	_, err = fmt.Fprintf(w, "wrote %s to %s, which has %d now\n", report.Plural(len(entries), "model"), report.Printable(f.baseline), len(b.Entries))
 	if errors.Is(err, syscall.EPIPE) {
 		return nil
 	}

@@ -15,7 +15,7 @@ func TestCheckCommand(t *testing.T) {
 	dir := t.TempDir()
 	base, report := filepath.Join(dir, "base.json"), filepath.Join(dir, "report.xml")
 	program := example(t, "identity")
-	if out, errs, code := invoke("check", "--baseline", base, "--update", program, "--layer", "relu c=64 h=8 w=8"); code != 0 || !strings.Contains(out, "2 models updated, 2 in ") {
+	if out, errs, code := invoke("check", "--baseline", base, "--update", program, "--layer", "relu c=64 h=8 w=8"); code != 0 || !strings.Contains(out, "wrote 2 models to ") {
 		t.Fatalf("%d: %s%s", code, out, errs)
 	}
 	if out, errs, code := invoke("check", "--baseline", base, program, "--layer", "relu c=64 h=8 w=8"); code != 0 {
@@ -71,7 +71,7 @@ func TestCheckFromAnotherDirectory(t *testing.T) {
 			t.Errorf("%q: status %d, %s%s, want %s", args, code, out, errs, want)
 		}
 	}
-	run("1 model updated, 1 in ", "--baseline", "perf/base.json", "--update", "programs/a.hwx")
+	run("wrote 1 model to ", "--baseline", "perf/base.json", "--update", "programs/a.hwx")
 	run("ok    programs/a.hwx", "--baseline", "perf/base.json", "programs/a.hwx")
 	t.Chdir("perf")
 	run("ok    ../programs/a.hwx", "--baseline", "base.json", "../programs/a.hwx")
@@ -88,7 +88,7 @@ func TestCheckFromAnotherDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	run("ok    a.hwx", "--baseline", "../perf/base.json", "a.hwx")
-	run("1 model updated, 1 in ", "--baseline", "../perf/base.json", "--update", "a.hwx")
+	run("wrote 1 model to ", "--baseline", "../perf/base.json", "--update", "a.hwx")
 	if now, err := os.ReadFile("../perf/base.json"); err != nil || string(now) != string(base) {
 		t.Errorf("%v: the update wrote %.300s", err, now)
 	}
@@ -104,8 +104,8 @@ func TestCheckCountsModels(t *testing.T) {
 		code int
 		args []string
 	}{
-		{"2 models updated, 2 in ", 0, []string{"--update", "--layer", a, "--layer", b}},
-		{"1 model updated, 2 in ", 0, []string{"--update", "--layer", a}},
+		{"wrote 2 models to ", 0, []string{"--update", "--layer", a, "--layer", b}},
+		{", which has 2 now\n", 0, []string{"--update", "--layer", a}},
 		{"FAIL  relu c=16: missing from the baseline\nanesim: 1 of 1 model is missing from the baseline (add with --update)\n", 1, []string{"--layer", c}},
 		{"anesim: 1 of 3 models differs from the baseline by more than 0%, 1 of 3 models is missing from the baseline (add with --update)\n", 1,
 			[]string{"--layer", a, "--layer", b, "--layer", c, "--set", "Common.Cfg.ActiveNE=2"}},

@@ -84,13 +84,13 @@ func TestCheckIncomplete(t *testing.T) {
 		}
 	}
 	write(strings.Replace(partlyModelled, "20000", "2000", 1))
-	run(exitDone, "1 model updated", "--update", file)
+	run(exitDone, "wrote 1 model", "--update", file)
 	write(partlyModelled)
 	run(exitFailed, "FAIL  "+file+": "+incompleteLine, "--max", "1000%", "--junit", junit, file)
 	if xml, err := os.ReadFile(junit); err != nil || !strings.Contains(string(xml), `message="not modelled: wide (pool)"`) {
 		t.Errorf("%v: %s", err, xml)
 	}
-	run(exitDone, "1 model updated", "--update", file)
+	run(exitDone, "wrote 1 model", "--update", file)
 	run(exitDone, "ok    "+file+"\n      "+incompleteLine+", as in the baseline\n", file)
 	write(strings.NewReplacer("w: 16}", "w: 20000}", "wide", "wider").Replace(partlyModelled))
 	run(exitFailed, ": INCOMPLETE: 2 layers without a cost", "--max", "1000%", file)

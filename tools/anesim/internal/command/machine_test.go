@@ -146,7 +146,7 @@ func TestMachineOfOtherCommands(t *testing.T) {
 		t.Errorf("no call of %v in\n%s", r.Total.WallNs, out)
 	}
 	must("programs of this generation are not modelled", "diff", "a.hwx", "b.hwx", "--machine", "m4")
-	must("1 model updated", "check", "--baseline", "base.json", "--update", "--machine", "m4", "a.hwx")
+	must("wrote 1 model", "check", "--baseline", "base.json", "--update", "--machine", "m4", "a.hwx")
 	must("ok", "check", "--baseline", "base.json", "--machine", "m4", "a.hwx")
 	if out, _, code := invoke("check", "--baseline", "base.json", "--machine", "m1", "a.hwx"); code != exitFailed {
 		t.Errorf("a baseline of another machine: exit %d: %s", code, out)
