@@ -150,7 +150,7 @@ func (r *Report) writeLegend(w io.Writer) {
 	fmt.Fprintf(w, "%s modelled, %d not\n", report.Plural(len(r.Rows), "row"), len(r.Unmodelled))
 	fmt.Fprint(w, `
 median, p90  median and 90th percentile of the errors' magnitudes
-bias         median of the errors with their signs; below 0 the model is too fast
+bias         median of the errors with their signs; below 0: times too short
 ≤17%         share of rows with an error of at most 17%
 T0, T1, T2   the engine takes most of the time, much of it, little of it
 `)
