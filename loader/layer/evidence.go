@@ -75,17 +75,17 @@ func (o Op) Evidence() evidence.Kind {
 func (o Op) Limits() string {
 	switch o {
 	case Convolution, Deconvolution, Pool:
-		return fmt.Sprintf("at most %d taps and %d rows or columns of padding per side; the rows of one window take at most %d bytes of L2", MaxKernel, MaxPad, MaxTile)
+		return fmt.Sprintf("at most %d taps and %d rows or columns of padding per side; the rows of one window take at most %.2f MB of L2", MaxKernel, MaxPad, MaxTile/1e6)
 	case MatMul, Linear:
-		return fmt.Sprintf("a row and its transpose take at most %d bytes of L2", MaxTile)
+		return fmt.Sprintf("a row and its transpose take at most %.2f MB of L2", MaxTile/1e6)
 	case ReduceSum, ReduceMean, ReduceMax, ReduceMin, LayerNorm:
-		return fmt.Sprintf("the values of one reduction take at most %d bytes of L2", MaxTile)
+		return fmt.Sprintf("the values of one reduction take at most %.2f MB of L2", MaxTile/1e6)
 	case Softmax:
-		return fmt.Sprintf("three tiles of a row take at most %d bytes of L2", MaxTile)
+		return fmt.Sprintf("three tiles of a row take at most %.2f MB of L2", MaxTile/1e6)
 	case Concat:
 		return "at most 27 inputs"
 	case LogicalNot:
 		return "elements of 8 bits from 0 to 127, two in each fp16 element of a port; no program shows whether the highest bit is a sign"
 	}
-	return fmt.Sprintf("a row of all channels takes at most %d bytes of L2", MaxTile)
+	return fmt.Sprintf("a row of all channels takes at most %.2f MB of L2", MaxTile/1e6)
 }
