@@ -62,13 +62,14 @@ that do not agree.`,
 			if err := selectAreas(d, areas); err != nil {
 				return err
 			}
+			all := len(d.Rows)
 			if differs {
 				d.Rows = slices.DeleteFunc(d.Rows, func(r paper.Row) bool { return r.Verdict == "agrees" })
 			}
 			if asJSON {
 				return report.WriteDocument(c.OutOrStdout(), d)
 			}
-			return writePaper(c.OutOrStdout(), d, differs, differs || len(areas) > 0)
+			return writePaper(c.OutOrStdout(), d, all, differs || len(areas) > 0)
 		},
 	}
 	c.Flags().BoolVar(&differs, "differs", false, "print only rows that do not agree")
@@ -76,9 +77,9 @@ that do not agree.`,
 	return c
 }
 
-// writePaper prints a row for each claim, or only for claims that differ if differs is true. It
-// also prints the conflicts between documents unless selected is true.
-func writePaper(w io.Writer, d *paper.Document, differs, selected bool) error {
+// writePaper prints a row for each claim of d, and how many of all claims agree: d may have only those that
+// do not. It also prints the conflicts between documents unless selected is true.
+func writePaper(w io.Writer, d *paper.Document, all int, selected bool) error {
 	p := terminal.NewPager(w)
 	agree := 0
 	t := terminal.NewTable(
@@ -89,13 +90,15 @@ func writePaper(w io.Writer, d *paper.Document, differs, selected bool) error {
 		if r.Verdict == "agrees" {
 			agree++
 		}
-		t.Add(r.Area, r.Claim, formatFigure(r.Document, r.Unit), formatFigure(r.Model, r.Unit), r.Verdict, r.Basis, r.Against)
+		claim := r.Claim
+		if _, host, ok := strings.Cut(r.ShownBy, "--host "); ok {
+			claim += ", " + host // two rows differ only by their host
+		}
+		t.Add(r.Area, claim, formatFigure(r.Document, r.Unit), formatFigure(r.Model, r.Unit), r.Verdict, r.Basis, r.Against)
 	}
 	p.Table(t, 0)
 	p.Printf("")
-	if !differs {
-		p.Printf("%d of %d agree", agree, len(d.Rows))
-	}
+	p.Printf("%d of %d agree", agree+all-len(d.Rows), all)
 	if selected {
 		return p.Err
 	}
@@ -114,6 +117,9 @@ func formatFigure(v float64, unit string) string {
 		return fmt.Sprintf("%.6g", v)
 	case "hex":
 		return fmt.Sprintf("%#x", uint64(v))
+	}
+	if unit == "%" {
+		return fmt.Sprintf("%.4g%%", v)
 	}
 	return fmt.Sprintf("%.4g %s", v, unit)
 }
