@@ -124,11 +124,27 @@ func AdvanceTransposes(nodes []*graph.Node, outputs []*graph.Value) {
 			source = nodes[k].In[dataInput(nodes[k])]
 		}
 		_, made := maker[source]
-		if n := len(perm); len(slots) == 1 || made || source.Const != nil || len(source.Dims) != n || source.Dims[n-1] >= narrowRow || source.Dims[perm[n-1]] <= source.Dims[n-1] {
+		if n := len(perm); len(slots) == 1 || made || source.Const != nil || len(source.Dims) != n || source.Dims[n-1] >= narrowRow || source.Dims[perm[n-1]] <= source.Dims[n-1] || !movesElements(perm, source.Dims) {
 			continue
 		}
 		moveToFront(nodes, slots, source)
 	}
+}
+
+// movesElements reports whether a permutation of the axes of a tensor of shape dims changes the order of its
+// elements. A transpose that does not costs nothing where it is.
+func movesElements(perm, dims []int) bool {
+	last := -1
+	for _, p := range perm {
+		if dims[p] == 1 {
+			continue
+		}
+		if p < last {
+			return true
+		}
+		last = p
+	}
+	return false
 }
 
 // dataInput returns the number of the input of n that is not its constant number.
