@@ -149,7 +149,8 @@ func TestTransposedConvolutionCost(t *testing.T) {
 		places := tc.stride * tc.stride
 		wide := ox.Model(ox.Input("x", 1, tc.c, tc.h, tc.w), weights(tc.c*places, tc.c, 1, 1), ox.Node("Conv", "c", []string{"x", "w"}),
 			ox.Node("DepthToSpace", "y", []string{"c"}, ox.Int("blocksize", tc.stride), ox.Text("mode", "CRD")), ox.Output("y"))
-		if other := cyclesOf(t, readModel(t, "wide.onnx", wide, anesim.OpenOptions{})); 100*want > 103*other {
+		// Each place reads the source again, for which an array with few output channels waits.
+		if other := cyclesOf(t, readModel(t, "wide.onnx", wide, anesim.OpenOptions{})); 100*want > 104*other {
 			t.Errorf("%s: %d cycles, %d as one convolution to %d channels", name, want, other, tc.c*places)
 		}
 	}

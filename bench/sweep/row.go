@@ -134,7 +134,7 @@ func (d *design) addRowToSum(row []string) {
 	if d.first[failure] == "" {
 		d.first[failure] = row[failure]
 	}
-	for _, name := range summedColumns {
+	for _, name := range slices.Concat(callColumns[:], summedColumns[:]) {
 		i, ok := d.columns[name]
 		if !ok || d.first[i] == "" && row[i] == "" { // calls without a machine, energies of later machines
 			continue
@@ -160,5 +160,5 @@ func newDesign(header []string, programs int) *design {
 	return d
 }
 
-// summedColumns are the columns that a design adds up.
-var summedColumns = [...]string{"wall_ns", "wall_ns_low", "wall_ns_high", "descriptors", "cycles", "dma_bytes", "time_ns", "energy_nj", "dispatch_energy_nj", "macs", "time_ns_low", "time_ns_high"}
+// summedColumns are the columns that a design adds up, besides those of a call.
+var summedColumns = [...]string{"descriptors", "cycles", "dma_bytes", "time_ns", "energy_nj", "dispatch_energy_nj", "macs", "time_ns_low", "time_ns_high"}

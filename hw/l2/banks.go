@@ -85,11 +85,10 @@ func (p Params) Cycles(w Window, unicast bool) int {
 		return 0
 	}
 	granules := clock.CeilDiv(2*w.Width, p.Granule)
-	parallel := min(p.Banks, fetchGranules)
+	spread := clock.CeilDiv(2*w.Rows*w.Width, min(p.Banks, fetchGranules)*p.Granule)
 	if unicast {
-		parallel = p.Banks
+		spread = clock.CeilDiv(w.Rows*granules, p.Banks)
 	}
-	spread := clock.CeilDiv(w.Rows*granules, parallel)
 	units := max(1, 2*w.Columns/p.Granule)
 	rows := min(w.Rows, max(1, fetchGranules/units))
 	depth := p.fetchDepth(rows, min(granules, units+1), int(w.Stride)*max(1, w.Step))

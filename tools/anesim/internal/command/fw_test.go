@@ -176,7 +176,7 @@ func TestRecordedSizes(t *testing.T) {
 		}
 	}
 	text, err := os.ReadFile(script)
-	if err != nil || !strings.Contains(string(text), "bind=k:64\nexpect ok\nexpect cycles 0 405\n") {
+	if err != nil || !strings.Contains(string(text), "bind=k:64\nexpect ok\nexpect cycles 0 375\n") {
 		t.Errorf("%v:\n%s", err, text)
 	}
 	if out, errs, code := invoke("fw", script); code != exitDone {
