@@ -50,14 +50,14 @@ close app
 	// set 0 z 2
 	// call app ANE_ProgramSendRequest program=1
 	//   @ 0.0 ns: request 1 start, queue 2, program 0, process 0
-	//   @ 147.5 ns: request 1 finish, queue 2, program 0, process 0
+	//   @ 144.8 ns: request 1 finish, queue 2, program 0, process 0
 	//   -> Success (0x0)
 	// expect values 0 y 3.5
 	// close app
 	//   -> closed; user clients: 0
 	//
 	// ledger: 7 received = 7 answered + 0 refused + 0 dropped; 1 notification, 8 doorbells of the host
-	// queues: 1 submitted, 1 finished, 0 aborted, 0 waiting; 1 run of descriptors, 1 switch; busy 147.5 ns of 147.5 ns
+	// queues: 1 submitted, 1 finished, 0 aborted, 0 waiting; 1 run of descriptors, 1 switch; busy 144.8 ns of 144.8 ns
 	// memory: 0 bytes used; user clients: 0; models at the broker: 0
 }
 

@@ -8,7 +8,7 @@ import (
 	"anesim/hw/clock"
 )
 
-// TestAbortByHand checks when an urgent call of 147.5 ns that reaches its queue at 100 us gets the
+// TestAbortByHand checks when an urgent call of 144.8 ns that reaches its queue at 100 us gets the
 // engine from a run of 576.845 us, and when that one ends.
 func TestAbortByHand(t *testing.T) {
 	for _, tc := range []struct {
