@@ -209,8 +209,8 @@ func TestAdviceIsWhole(t *testing.T) {
 	name := strings.Repeat("a_long_name_of_a_layer_", 2)
 	file := writeFile(t, "net.yaml", fmt.Appendf(nil, `inputs: {x: {c: 192, h: 28, w: 28}}
 layers:
-  - {name: %[1]sa, op: conv, cout: 64, k: 1, act: relu, from: [x]}
-  - {name: %[1]sb, op: conv, cout: 96, k: 1, act: relu, from: [x]}
+  - {name: %[1]sa, op: conv, cout: 32, k: 1, act: relu, from: [x]}
+  - {name: %[1]sb, op: conv, cout: 32, k: 1, act: relu, from: [x]}
   - {name: %[1]sc, op: conv, cout: 128, k: 3, pad: 1, act: relu}
   - {name: %[1]sd, op: concat, from: [%[1]sa, %[1]sc]}
 `, name))
@@ -219,7 +219,7 @@ layers:
 		t.Fatal(errs)
 	}
 	head, _, _ := strings.Cut(out, "\n\n")
-	if words := strings.Join(strings.Fields(head), " "); !strings.Contains(words, fmt.Sprintf("%sa: merge into one of 160 channels with %[1]sb -", name)) {
+	if words := strings.Join(strings.Fields(head), " "); !strings.Contains(words, fmt.Sprintf("%sa: merge into one of 64 channels with %[1]sb -", name)) {
 		t.Errorf("the advice is cut:\n%s", head)
 	}
 	for _, line := range strings.Split(head, "\n") {
