@@ -7,7 +7,7 @@ import (
 	"anesim"
 )
 
-// Layers that keep their tensors in the L2 lay them out without bank conflicts, so that no width
+// Layers that keep their tensors in L2 lay them out without bank conflicts, so that no width
 // costs more than the next power of two does. They once did so only for the planar engine: a 3x3
 // convolution of 28 columns took ten times as long as one of 64.
 func TestWidthsBetweenPowersOfTwo(t *testing.T) {

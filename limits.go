@@ -9,7 +9,7 @@ import (
 )
 
 // Residency returns the assumption that a network's totals make about tensors between layers.
-// Either they stay in the L2 (the engine's local memory) if they fit, or all of them are written to
+// Either they stay in L2 (the engine's local memory) if they fit, or all of them are written to
 // memory and read back.
 func (r *Result) Residency() evidence.Limit {
 	if n := r.Model.net; n != nil && n.InMemory {

@@ -73,7 +73,7 @@ type OpenOptions struct {
 	// InMemory keeps every tensor between layers of a network in memory, where a compiler would
 	// keep tensors that fit in L2.
 	InMemory bool
-	// Release is the release of the vendor's compiler whose descriptors a network gets: one of
+	// Release is the release of Apple's compiler whose descriptors a network gets: one of
 	// [layer.ReleasesOfNetworks], by name. "" means the release that a list of layers asks for, and the
 	// newest for other networks.
 	Release string

@@ -30,7 +30,7 @@ func (p *ProgramResult) newTaskRecorder(o *Options, tasks int, m *meter) func(*r
 // maxBrief is the number of descriptors up to which [Options.Brief] has no effect.
 const maxBrief = 1 << 16
 
-// Occupancy returns how many bytes of the L2 are in use during each listed descriptor of the
+// Occupancy returns how many bytes of L2 are in use during each listed descriptor of the
 // program. They hold the descriptor's tensors and buffers, and data that later descriptors read.
 func (p *ProgramResult) Occupancy() []int {
 	listed := 0

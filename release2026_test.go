@@ -16,7 +16,7 @@ import (
 	"anesim/vectors/material"
 )
 
-// release2026 lists the known texts of the vendor's compiler of 2026, with the network of each.
+// release2026 lists the known texts of Apple's compiler of 2026, with the network of each.
 var release2026 = []struct{ network, text string }{
 	{"norm", "gpt2_norm768x32"},
 	{"feedforward", "gpt2_norm_ffn768_3072"},
@@ -50,7 +50,7 @@ func namedWords(d *regs.Descriptor) map[string]uint32 {
 }
 
 // TestRelease2026 compares the programs of three networks, in the form of the compiler of 2026, with those
-// that the vendor's compiler made of them: their descriptors are the same, byte by byte, and so are the sizes
+// that Apple's compiler made of them: their descriptors are the same, byte by byte, and so are the sizes
 // of constants and scratch memory.
 func TestRelease2026(t *testing.T) {
 	rows, err := csv.NewReader(bytes.NewReader(material.Read(t, "texts/MANIFEST.csv"))).ReadAll()

@@ -11,7 +11,7 @@ import (
 // findStartFault returns the unit and the problem that keep task t from starting on the silicon, or two
 // empty strings if there is none. It checks that no register value hangs the engine (measured: each
 // such value was tried), that at least one tile is open for the MAC array, and that all operands
-// are inside the memory or the L2.
+// are inside the memory or L2.
 func (d *Device) findStartFault(t *regs.Task) (unit, what string) {
 	g := &t.Groups
 	if unit, what = findHang(g); what != "" {

@@ -70,7 +70,7 @@ func TestPrefetchAsks(t *testing.T) {
 	}
 }
 
-// Stalls of the L2 are time in the array too, in which memory works.
+// Stalls of L2 are time in the array too, in which memory works.
 func TestBodyWithL2Stalls(t *testing.T) {
 	d := demand{drains: 4, mem: dma.Cycles{Destination: 80}}
 	for _, tt := range []struct {

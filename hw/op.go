@@ -94,7 +94,7 @@ func classifyMove(g *regs.Groups, o *regs.Operands) Op {
 		return Transpose
 	case r.DRAM && r.Interleave > max(1, s.Interleave):
 		return Interleave
-	case s.DRAM == r.DRAM: // between memory and the L2 the order always differs
+	case s.DRAM == r.DRAM: // between memory and L2 the order always differs
 		return classifyReorder(s, r)
 	}
 	return Copy

@@ -203,7 +203,7 @@ func TestPlanarLayerNorm(t *testing.T) {
 	d := execute(t, m, layerNorm()...)
 	wantResult(t, "layer norm", matrix{{-1, -1, 1, 1}}, load(t, m, resultAt, 1, 4))
 
-	// Tiles that stay in the L2 move no bytes.
+	// Tiles that stay in L2 move no bytes.
 	var bytes []uint64
 	for _, r := range d.Report().Descriptors {
 		bytes = append(bytes, r.DMA.Source1, r.DMA.Source2, r.DMA.Destination)

@@ -227,7 +227,7 @@ func TestRepeatCountsTheLastOnes(t *testing.T) {
 	}
 }
 
-// Stalls of both ways through the L2 are the planar engine's.
+// Stalls of both ways through L2 are the planar engine's.
 func TestPlanarCounters(t *testing.T) {
 	c := newCounters(&DescriptorReport{Planar: true, Cycles: Accounting{InputStall: 1, L2ReadStall: 2, OutputStall: 4, L2WriteStall: 8}})
 	if c[L2PEInputStall] != 3 || c[L2PEOutputStall] != 12 {

@@ -202,7 +202,7 @@ func TestPortsWithoutOperations(t *testing.T) {
 	}
 }
 
-// Element types that a container does not name are the catalogue's, by a number it has.
+// Element types that a container does not name are the catalog's, by a number it has.
 func TestElementTypes(t *testing.T) {
 	p := &Program{Types: []ElementType{{77, "mine", ""}}}
 	for code, want := range map[int]string{77: "mine", 5: "float16", 3: enums.CatalogueType(3).String(), 256 + 3: "", 99: ""} {

@@ -40,7 +40,7 @@ type Program struct {
 	Ports       []Port    // inputs, then outputs, each in the order of the operations
 	Symbols     []Symbol
 	Tiles       []Tile        // weight tiles, from Symbols
-	Types       []ElementType // element-type catalogue, from Symbols
+	Types       []ElementType // element-type catalog, from Symbols
 	Shapes      []Shape       // shapes of tensors, from Symbols
 	Relocations []Relocation
 	LiveAxes    []LiveAxis // extents and strides of Ports that depend on run-time parameters

@@ -34,7 +34,7 @@ type Tile struct {
 type ElementType struct {
 	Code  int
 	Name  string
-	Range string // as written in the catalogue: r<kind>;<low>;<high>
+	Range string // as written in the catalog: r<kind>;<low>;<high>
 }
 
 // String returns the name of the type in the container. If that is empty, it returns the usual name
@@ -152,7 +152,7 @@ func (s *Symbol) parseTile() (Tile, bool) {
 	return t, true
 }
 
-// parseElementType parses a catalogue entry such as float16:t5=r1;2;0.
+// parseElementType parses a catalog entry such as float16:t5=r1;2;0.
 func (s *Symbol) parseElementType() (ElementType, bool) {
 	name, rest, ok := strings.Cut(s.Name, ":t")
 	if !ok || s.Type != SymbolElement {

@@ -14,7 +14,7 @@ func without(name string) driver.Entitlements {
 	return slices.DeleteFunc(slices.Clone(everything), func(e string) bool { return e == name })
 }
 
-// Every method of the catalogue with its gate closed and open, on the client that has it.
+// Every method of the catalog with its gate closed and open, on the client that has it.
 func TestMethodGates(t *testing.T) {
 	args := map[string][]uint64{
 		"ANE_ReadANERegister": {0x26bc00000}, "ANE_WriteANERegister": {0x26bc00000, 7}, "ANE_FWSharedEventDoorbellRing": {3, 9},

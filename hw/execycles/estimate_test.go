@@ -55,7 +55,7 @@ func TestExeCycles(t *testing.T) {
 	}{
 		{"source and destination", planar(regs.FormConstant, square, nil), 30},
 		{"a second source", planar(regs.FormTwoSources, square, second), 46},
-		{"a second source that stands in the L2", planar(regs.FormTwoSources, square, func(g *groups) { g.Common.ChCfg = regs.FromRaw[regs.ChCfg](0x2a) }), 30},
+		{"a second source that stands in L2", planar(regs.FormTwoSources, square, func(g *groups) { g.Common.ChCfg = regs.FromRaw[regs.ChCfg](0x2a) }), 30},
 		{"a second source broadcast along C", planar(regs.FormTwoSources, square, func(g *groups) {
 			second(g)
 			g.Common.PlanarOperands = g.Common.PlanarOperands.WithSrc2BroadcastC(true)

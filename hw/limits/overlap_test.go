@@ -7,7 +7,7 @@ import (
 	"anesim/hw/regs"
 )
 
-// Values of a tile whose rows overlap in the L2 are not claimed.
+// Values of a tile whose rows overlap in L2 are not claimed.
 func TestRowsThatOverlap(t *testing.T) {
 	for _, tc := range []struct {
 		what   string

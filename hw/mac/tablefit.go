@@ -86,7 +86,7 @@ func FitTable(f func(float64) float64, spec TableSpec) (*Table, error) {
 	}
 	place, first := spec.knotPositions()
 	var squares []float64
-	// The fits by squares and by chords are two rules of the vendor's compiler: each gives the bytes of
+	// The fits by squares and by chords are two rules of Apple's compiler: each gives the bytes of
 	// some tables.
 	if spec.ZeroWeight != 0 {
 		squares = spec.fitLeastSquares(f, place)

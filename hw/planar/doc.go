@@ -16,7 +16,7 @@
 // which document the meaning of each, with the program that shows it. The elementwise methods such as
 // [Config.Apply] take flat slices. Reductions and broadcasting take a [Source] with its [Shape].
 // The device runs chains of such tasks, for example for a layer norm or a softmax, and rounds each
-// task's result to fp16 as the L2 stores it.
+// task's result to fp16 as L2 stores it.
 //
 // # Arithmetic
 //

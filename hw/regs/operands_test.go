@@ -43,7 +43,7 @@ func TestOperandsPlaces(t *testing.T) {
 			[3]place{{true, true, regs.Streamed}, {true, true, regs.Streamed}, {true, true, regs.Streamed}}},
 		{"bit 0 does not", regs.FormTwoSources, func(g *regs.Groups) { g.TileDMASrc.Src1DMAConfig = regs.FromRaw[regs.SrcDMAConfig](0x8881) },
 			[3]place{{true, false, regs.Resident}, {true, true, regs.Streamed}, {true, true, regs.Streamed}}},
-		{"a second source that stands in the L2", regs.FormTwoSources, func(g *regs.Groups) { g.TileDMASrc.Src2DMAConfig = regs.FromRaw[regs.SrcDMAConfig](0x8880) },
+		{"a second source that stands in L2", regs.FormTwoSources, func(g *regs.Groups) { g.TileDMASrc.Src2DMAConfig = regs.FromRaw[regs.SrcDMAConfig](0x8880) },
 			[3]place{{true, true, regs.Streamed}, {true, false, regs.Resident}, {true, true, regs.Streamed}}},
 		{"a form of one source", regs.FormConstant, func(g *regs.Groups) { g.TileDMASrc.Src2DMAConfig = regs.FromRaw[regs.SrcDMAConfig](0x8880) },
 			[3]place{{true, true, regs.Streamed}, {}, {true, true, regs.Streamed}}},

@@ -292,7 +292,7 @@ func TestProgramFields(t *testing.T) {
 		tasks := tasksOf(t, programNamed(t, "matvec_m1_k256_n256"))
 		first, second := tasks[0].Groups, tasks[1].Groups
 		if first.NE.MACCfg.OpMode() != regs.PassThrough || first.DestinationOn() || second.Source1On() {
-			t.Error("the first task leaves its result in the L2, the second finds it there")
+			t.Error("the first task leaves its result in L2, the second finds it there")
 		}
 		d := &second.Operands().Result
 		if !d.Transposed || d.Span() != 512 || d.Bytes != 512 {

@@ -14,5 +14,5 @@
 // that each comes from. Those that readers and writers of files use are also Go types with
 // constants, and their String methods return the vendor's spelling. The package omits
 // entries that the documents count but do not list: the nine task classes, three activation
-// tokens and twelve entries of the container's catalogue.
+// tokens and twelve entries of the container's catalog.
 package enums

@@ -32,7 +32,7 @@ type CatalogueType uint8
 // String returns the vendor's name for v, or a text such as "CatalogueType(7)" if it has none.
 func (v CatalogueType) String() string { return formatName("CatalogueType", uint64(v)) }
 
-// Known reports whether v is a named element type, according to the vendor's catalogue in
+// Known reports whether v is a named element type, according to the vendor's catalog in
 // enums.txt.
 func (v CatalogueType) Known() bool { return findValue("CatalogueType", uint64(v)) != nil }
 

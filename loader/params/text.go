@@ -30,7 +30,7 @@ func (s *Set) Append(b []byte) []byte {
 		}
 		b = append(b, '\n')
 	}
-	// Neighbouring axes of one port share a line, in which "-" holds the place of an axis that does not
+	// Neighboring axes of one port share a line, in which "-" holds the place of an axis that does not
 	// change.
 	for i := 0; i < len(s.Axes); i++ {
 		a := s.Axes[i]

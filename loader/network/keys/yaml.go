@@ -246,7 +246,7 @@ func readFirst(n *yaml.Node) (outputs bool, err error) {
 	return false, newNodeError(n, "first is %s; want input or output", describeNodeKind(n))
 }
 
-// readRelease reads the release of the vendor's compiler that a network imitates.
+// readRelease reads the release of Apple's compiler that a network imitates.
 func readRelease(n *yaml.Node) (layer.Release, error) {
 	for _, r := range layer.ReleasesOfNetworks() {
 		if r.String() == n.Value {

@@ -50,7 +50,7 @@ func (n *Network) Release() layer.Release {
 	return layer.Newest
 }
 
-// SetRelease makes all layers those of the given release of the vendor's compiler.
+// SetRelease makes all layers those of the given release of Apple's compiler.
 func (n *Network) SetRelease(r layer.Release) {
 	for i := range n.Layers {
 		n.Layers[i].Lower.Release = r

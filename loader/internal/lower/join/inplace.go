@@ -18,7 +18,7 @@ import (
 // dense block are channels of its last one. The channels of a tensor are planes that follow each other, so
 // that neither strides nor values change.
 //
-// That the vendor's compiler does so is inferred: none of its programs at hand has a concatenation behind a
+// That Apple's compiler does so is inferred: none of its programs at hand has a concatenation behind a
 // layer. DenseNet-121, which has 58 of them, takes 1,878 us on an M1 Max with a later release of macOS and
 // 2,051 us with the first; the model takes 1,891 us with this rule and 2,074 us without. RepNeXt, with three
 // branches in each block, comes 1% nearer to its time on phones.

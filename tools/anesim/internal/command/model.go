@@ -83,8 +83,8 @@ cannot (gathers by computed indices, sorting, integers); its layers are listed w
 wall time, at rates assumed for a CPU. If a tensor is read with a different row length
 from the one it was written with, copy tasks change its layout; they are listed as layers.
 
-A tensor between layers stays in L2 if it fits next to what its layers need. The
-vendor's compiler does this in chains of matmuls; for convolutions it is inferred.
+A tensor between layers stays in L2 if it fits next to what its layers need.
+Apple's compiler does this in chains of matmuls; for convolutions it is inferred.
 --in-memory writes all tensors to memory and reads them back.
 
 Without --values, or with --timing-only, only time, bytes and energy are computed. With --values, missing inputs
