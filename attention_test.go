@@ -11,8 +11,8 @@ import (
 
 	"anesim"
 	"anesim/anesimtest/samples"
+	ox "anesim/internal/onnxtest"
 	"anesim/loader/layer"
-	ox "anesim/loader/network/onnx/onnxtest"
 )
 
 const attentionTokens, attentionWidth, attentionHeads = 48, 128, 4

@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"anesim"
-	"anesim/bench/explain"
-	"anesim/bench/report"
-	"anesim/bench/scripts"
 	"anesim/firmware/machine"
 	"anesim/firmware/traffic"
+	"anesim/internal/explain"
+	"anesim/internal/report"
+	"anesim/internal/scripts"
 	"anesim/loader/lower"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"anesim"
-	ox "anesim/loader/network/onnx/onnxtest"
+	ox "anesim/internal/onnxtest"
 )
 
 // One operation costs the same through every reader. Where a reader has an exact form that is

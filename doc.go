@@ -30,7 +30,7 @@
 // [Result.Limits] the limits of the model that the run met, and [Result.Timeline] the run on the
 // wall clock. Report.Faults lists what the device would not survive.
 //
-// Package anesim/bench/report turns a result into JSON, a trace or a profile. Package check
+// Package anesim/internal/report turns a result into JSON, a trace or a profile. Package check
 // compares it with a baseline. Package explain says what would make the model faster.
 //
 // # Keep a session

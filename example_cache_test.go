@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"anesim"
-	"anesim/loader/cache"
+	"anesim/internal/cache"
 )
 
 // A network is lowered once, whoever asks for it and in whatever process.

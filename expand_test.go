@@ -9,9 +9,9 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
+	ox "anesim/internal/onnxtest"
 	"anesim/loader/network"
 	"anesim/loader/network/list"
-	ox "anesim/loader/network/onnx/onnxtest"
 )
 
 // A matrix is the operand of a definition.

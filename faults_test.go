@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"anesim"
-	"anesim/bench/report"
 	"anesim/hw/clock"
+	"anesim/internal/report"
 )
 
 // faultingNetwork has layers of 1, 1 and 5 descriptors. The values of each convolution take

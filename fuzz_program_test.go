@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"anesim"
-	"anesim/bench/report"
 	"anesim/hw/regs"
+	"anesim/internal/report"
 	"anesim/loader"
 	"anesim/loader/lower"
 )

@@ -11,8 +11,8 @@ import (
 	"anesim/hw/clock"
 	"anesim/hw/evidence"
 	"anesim/hw/host"
+	"anesim/internal/placement"
 	"anesim/loader/network/list"
-	"anesim/loader/network/placement"
 )
 
 // computeHostStageTime returns how long the host needs for stage s of a network. It is the fixed

@@ -10,9 +10,9 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
-	"anesim/bench/report"
+	ox "anesim/internal/onnxtest"
+	"anesim/internal/report"
 	"anesim/loader/network"
-	ox "anesim/loader/network/onnx/onnxtest"
 )
 
 // A row of a table that the engine's own result chooses: the host finds the largest of a

@@ -8,7 +8,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/hw/spelling"
+	"anesim/internal/spelling"
 	"anesim/loader/layer"
 	"anesim/loader/network/keys"
 	"anesim/loader/network/list"

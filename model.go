@@ -16,8 +16,8 @@ import (
 	"unicode/utf8"
 
 	"anesim/hw/execycles"
+	"anesim/internal/cache"
 	"anesim/loader"
-	"anesim/loader/cache"
 	"anesim/loader/layer"
 	"anesim/loader/lower"
 	"anesim/loader/network"

@@ -13,7 +13,7 @@ import (
 	"anesim/hw/execycles"
 	"anesim/hw/host"
 	"anesim/hw/machine"
-	"anesim/loader/cache"
+	"anesim/internal/cache"
 )
 
 // Options configures a run. The zero value times one dispatch on an M1, without a host and without

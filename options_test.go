@@ -11,10 +11,10 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
-	"anesim/bench/report"
 	"anesim/firmware/engine"
 	"anesim/hw"
 	"anesim/hw/evidence"
+	"anesim/internal/report"
 	"anesim/loader/network"
 	"anesim/loader/network/partition"
 )

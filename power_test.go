@@ -10,11 +10,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"anesim"
-	"anesim/bench/report"
 	"anesim/firmware"
 	"anesim/firmware/engine"
 	"anesim/hw"
 	"anesim/hw/clock"
+	"anesim/internal/report"
 	"anesim/loader"
 	"anesim/loader/lower"
 	"anesim/vectors/material"

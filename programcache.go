@@ -3,8 +3,8 @@ package anesim
 import (
 	"fmt"
 
+	"anesim/internal/cache"
 	"anesim/loader"
-	"anesim/loader/cache"
 	"anesim/loader/network/bundle"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"anesim"
 	"anesim/anesimtest/samples"
-	"anesim/bench/report"
 	"anesim/hw/execycles"
-	"anesim/loader/cache"
+	"anesim/internal/cache"
+	"anesim/internal/report"
 )
 
 // A network whose programs are fetched gives what it gives when they are made: values,

@@ -7,7 +7,7 @@ import (
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/hw/execycles"
-	"anesim/loader/cache"
+	"anesim/internal/cache"
 	"anesim/loader/network/partition"
 )
 

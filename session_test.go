@@ -10,12 +10,12 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
-	"anesim/bench/report"
 	"anesim/firmware/engine"
+	"anesim/internal/onnxtest"
+	"anesim/internal/report"
 	"anesim/loader"
 	"anesim/loader/lower"
 	"anesim/loader/network"
-	"anesim/loader/network/onnx/onnxtest"
 	"anesim/vectors/material"
 )
 

@@ -11,11 +11,11 @@ import (
 
 	"anesim"
 	"anesim/anesimtest/samples"
-	"anesim/bench/report"
 	"anesim/firmware"
 	"anesim/hw"
-	"anesim/loader/cache"
-	ox "anesim/loader/network/onnx/onnxtest"
+	"anesim/internal/cache"
+	ox "anesim/internal/onnxtest"
+	"anesim/internal/report"
 )
 
 // sameEverywhere runs a model with and without values, from a cache, and as the programs written

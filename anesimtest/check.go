@@ -12,9 +12,9 @@ import (
 	"sync"
 
 	"anesim"
-	"anesim/bench/check"
-	"anesim/bench/outfile"
-	"anesim/bench/report"
+	"anesim/internal/check"
+	"anesim/internal/outfile"
+	"anesim/internal/report"
 )
 
 var update = flag.Bool("anesim.update", false, "write the baselines of anesimtest.Check instead of comparing results with them")

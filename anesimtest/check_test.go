@@ -13,8 +13,8 @@ import (
 
 	"anesim"
 	"anesim/anesimtest"
-	"anesim/bench/check"
-	"anesim/bench/report"
+	"anesim/internal/check"
+	"anesim/internal/report"
 )
 
 // A recorder is a TB that records failures and continues.

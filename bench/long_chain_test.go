@@ -19,8 +19,8 @@ import (
 	"github.com/google/pprof/profile"
 
 	"anesim"
-	"anesim/bench/report"
 	"anesim/hw"
+	"anesim/internal/report"
 	"anesim/loader"
 )
 

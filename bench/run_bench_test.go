@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"anesim"
-	"anesim/bench/report"
+	"anesim/internal/report"
 )
 
 // BenchmarkRunLongChain runs a chain of 20,000 descriptors: timed, timed and written as JSON,

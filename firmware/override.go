@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"anesim/hw/regs"
-	"anesim/hw/spelling"
+	"anesim/internal/spelling"
 )
 
 // An Override replaces the value of a task register, or of one of its fields, in every descriptor.

@@ -11,10 +11,10 @@ import (
 	"anesim"
 	"anesim/bench/internal/reference"
 	"anesim/bench/randomgraph"
+	ox "anesim/internal/onnxtest"
 	"anesim/loader"
 	"anesim/loader/network"
 	"anesim/loader/network/onnx"
-	ox "anesim/loader/network/onnx/onnxtest"
 )
 
 // TestFloat32AgainstDefinitions compares random graphs, computed from their layers in float32, with

@@ -9,11 +9,11 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
-	"anesim/bench/report"
-	"anesim/bench/scripts"
 	"anesim/firmware/driver"
 	"anesim/firmware/engine"
 	"anesim/firmware/traffic"
+	"anesim/internal/report"
+	"anesim/internal/scripts"
 )
 
 // A Row compares a figure in the reference documents, such as the size of a queue, with the figure

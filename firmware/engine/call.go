@@ -24,7 +24,7 @@ var ErrAborted = errors.New("call was aborted")
 
 // A Call is one call of a loaded program. It executes the program one run at a time. A run is a
 // sequence of descriptors that must not be interrupted. Between two runs, calls of other programs
-// can use the engine. A Call implements [queue.Work], [queue.Waiter] and [queue.Tasked].
+// can use the engine. A Call implements [queue.Work], queue.waiter and queue.tasked.
 type Call struct {
 	// Repeat is the number of times that the call dispatches the program; 0 means 1. List
 	// is the number of dispatches to list in the result; 0 means all. Each further dispatch

@@ -2,7 +2,7 @@ package engine
 
 import (
 	"anesim/hw/host"
-	"anesim/hw/spelling"
+	"anesim/internal/spelling"
 )
 
 // HostByName returns the host preset with the given name. The preset "none" adds no time to a call.

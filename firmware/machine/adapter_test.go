@@ -10,7 +10,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
-	"anesim/bench/scripts"
+	"anesim/internal/scripts"
 )
 
 // TestAdapters checks that an adapter of a resident model computes what a program with its weights

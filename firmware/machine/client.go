@@ -9,7 +9,7 @@ import (
 	"anesim/firmware/broker"
 	"anesim/firmware/command"
 	"anesim/firmware/driver"
-	"anesim/hw/spelling"
+	"anesim/internal/spelling"
 	"anesim/loader"
 )
 

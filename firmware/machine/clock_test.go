@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"anesim"
-	"anesim/bench/scripts"
 	"anesim/firmware/engine"
 	"anesim/firmware/traffic"
 	"anesim/hw/clock"
+	"anesim/internal/scripts"
 )
 
 // opened is the beginning of a script whose clients a and b hold the program add, in slots 0 and 1.

@@ -7,9 +7,9 @@ import (
 	"os"
 
 	"anesim"
-	"anesim/bench/scripts"
 	"anesim/firmware/command"
 	"anesim/firmware/machine"
+	"anesim/internal/scripts"
 )
 
 // A script of commands and selectors, played as anesim fw plays it.

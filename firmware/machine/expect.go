@@ -7,7 +7,7 @@ import (
 
 	"anesim/firmware/command"
 	"anesim/firmware/engine"
-	"anesim/hw/spelling"
+	"anesim/internal/spelling"
 	"anesim/loader"
 )
 

@@ -14,11 +14,11 @@ import (
 
 	"anesim"
 	"anesim/anesimtest/samples"
-	"anesim/bench/scripts"
 	"anesim/firmware/broker"
 	"anesim/firmware/driver"
 	"anesim/firmware/engine"
 	"anesim/hw/clock"
+	"anesim/internal/scripts"
 	"anesim/vectors/material"
 )
 

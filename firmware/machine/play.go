@@ -19,7 +19,7 @@ import (
 	"anesim/firmware/queue"
 	"anesim/hw/chip"
 	"anesim/hw/clock"
-	"anesim/hw/spelling"
+	"anesim/internal/spelling"
 	"anesim/loader"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"anesim/firmware/driver"
-	"anesim/hw/spelling"
+	"anesim/internal/spelling"
 )
 
 // usePort returns the wake port with the given name for a new asynchronous call of a client. A port

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"anesim"
-	"anesim/bench/scripts"
 	"anesim/firmware"
 	"anesim/firmware/engine"
 	"anesim/hw"
 	"anesim/hw/clock"
+	"anesim/internal/scripts"
 )
 
 // TestPowerMethodsAreTheFlags checks that the driver's power methods give the wall time and the

@@ -12,10 +12,10 @@ import (
 
 	"anesim"
 	"anesim/anesimtest/samples"
-	"anesim/bench/scripts"
 	"anesim/firmware/queue"
 	"anesim/firmware/traffic"
 	"anesim/hw/clock"
+	"anesim/internal/scripts"
 )
 
 // TestRecordedLoadsReplay checks that the messages of a load can be replayed. Every call ends when

@@ -134,7 +134,7 @@ func (q *request) executeRun() (took clock.Nanoseconds, more bool) {
 }
 
 // Rewind stops the run in progress, which began the given time ago, if that is possible. It
-// implements [queue.Interruptible].
+// implements queue.interruptible.
 func (q *request) Rewind(after clock.Nanoseconds) bool {
 	x := q.executor
 	if q.other || q.pass == nil {
@@ -156,7 +156,7 @@ func (q *request) Rewind(after clock.Nanoseconds) bool {
 }
 
 // Waiting reports whether the request must wait for another one whose run is in progress or was
-// stopped, because their calls share a buffer. It implements [queue.Waiter].
+// stopped, because their calls share a buffer. It implements queue.waiter.
 func (q *request) Waiting() bool {
 	x := q.executor
 	if x.queue.Preemption != queue.PreemptAbort {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"anesim/hw/spelling"
+	"anesim/internal/spelling"
 )
 
 // A Script lists the actions of clients and a host, one step per line:

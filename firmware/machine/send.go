@@ -12,7 +12,7 @@ import (
 	"anesim/firmware/broker"
 	"anesim/firmware/command"
 	"anesim/firmware/driver"
-	"anesim/hw/spelling"
+	"anesim/internal/spelling"
 )
 
 // sendCommand handles the step "send CHANNEL COMMAND key=value...", which puts a command on the

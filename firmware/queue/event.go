@@ -39,7 +39,7 @@ type Event struct {
 	At      clock.Nanoseconds
 
 	// TID and NID are the task id and the network id of a descriptor: the one that starts
-	// or finishes or, for SwitchedIn, the next one. Both are 0 if the work is not [Tasked].
+	// or finishes or, for SwitchedIn, the next one. Both are 0 if the work is not tasked.
 	TID, NID uint32
 }
 
@@ -51,8 +51,8 @@ type TaskEvent struct {
 	At       clock.Nanoseconds
 }
 
-// A Tasked is a [Work] that reports when its descriptors start and finish.
-type Tasked interface {
+// A tasked is a [Work] that reports when its descriptors start and finish.
+type tasked interface {
 	Work
 	// Next returns the task id and the network id of the next descriptor. It returns false
 	// if they are not known yet.
@@ -67,7 +67,7 @@ func (s *Scheduler) emitEvent(k EventKind, q int, p *pending) {
 		return
 	}
 	e := Event{Kind: k, ID: p.id, Queue: q, Network: p.Network, Program: p.Program, Process: p.Process, At: s.now}
-	if w, ok := p.Work.(Tasked); ok && k == SwitchedIn {
+	if w, ok := p.Work.(tasked); ok && k == SwitchedIn {
 		e.TID, e.NID, _ = w.Next()
 	}
 	s.Observe(e)
@@ -76,7 +76,7 @@ func (s *Scheduler) emitEvent(k EventKind, q int, p *pending) {
 // observeTasks makes the next run of p, which is in queue q, note its descriptors for
 // [Scheduler.endTasks].
 func (s *Scheduler) observeTasks(q int, p *pending) {
-	w, ok := p.Work.(Tasked)
+	w, ok := p.Work.(tasked)
 	if !ok {
 		return
 	}

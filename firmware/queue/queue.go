@@ -46,15 +46,15 @@ type Work interface {
 	Abort()
 }
 
-// A Waiter is a [Work] that may have to wait for a call with which it shares buffers. While Waiting
+// A waiter is a [Work] that may have to wait for a call with which it shares buffers. While Waiting
 // returns true, the scheduler skips the queue that has this work at its front.
-type Waiter interface {
+type waiter interface {
 	Work
 	Waiting() bool
 }
 
-// An Interruptible is a [Work] whose runs can be stopped in the middle and executed again.
-type Interruptible interface {
+// An interruptible is a [Work] whose runs can be stopped in the middle and executed again.
+type interruptible interface {
 	Work
 	// Rewind is called when the run that the last Run executed is to be stopped at the given time
 	// after its start. If it returns true, the run did not happen, and the next Run executes it
@@ -251,7 +251,7 @@ func (s *Scheduler) Submit(r Request) (ID, error) {
 	s.queues[q].push(pending{Request: r, id: s.next})
 	s.stats.Submitted++
 	if s.Preemption == PreemptAbort && s.run.queue >= 0 && q > s.run.queue && s.chooseQueue() > s.run.queue {
-		if w, ok := s.queues[s.run.queue].waiting()[0].Work.(Interruptible); ok && w.Rewind(s.now-s.run.began) {
+		if w, ok := s.queues[s.run.queue].waiting()[0].Work.(interruptible); ok && w.Rewind(s.now-s.run.began) {
 			s.stopRun()
 		}
 	}
@@ -275,7 +275,7 @@ func (s *Scheduler) chooseQueue() int {
 }
 
 func isWaiting(w Work) bool {
-	x, ok := w.(Waiter)
+	x, ok := w.(waiter)
 	return ok && x.Waiting()
 }
 

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/scripts"
 	"anesim/firmware/queue"
 	"anesim/firmware/traffic"
 	"anesim/hw/clock"
+	"anesim/internal/scripts"
 )
 
 // mostInFlight returns the largest number of calls of each client that were past the gate at a time.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"log"
 
-	"anesim/bench/scripts"
 	"anesim/firmware/traffic"
 	"anesim/hw/clock"
+	"anesim/internal/scripts"
 )
 
 // Two clients share an engine: a camera that calls 1,000 times a second, and a more urgent

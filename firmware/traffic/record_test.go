@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"anesim/bench/scripts"
 	"anesim/firmware"
 	"anesim/firmware/engine"
 	"anesim/firmware/traffic"
+	"anesim/internal/scripts"
 )
 
 func TestLoadsThatCannotBeRecorded(t *testing.T) {

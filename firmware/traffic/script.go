@@ -14,7 +14,7 @@ import (
 	"anesim/firmware/queue"
 	"anesim/hw/chip"
 	"anesim/hw/clock"
-	"anesim/hw/spelling"
+	"anesim/internal/spelling"
 )
 
 // A Script describes clients that call programs on one engine, and for how long.

@@ -15,11 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"anesim"
-	"anesim/bench/report"
-	"anesim/bench/scripts"
 	"anesim/firmware/engine"
 	"anesim/firmware/traffic"
 	"anesim/hw/clock"
+	"anesim/internal/report"
+	"anesim/internal/scripts"
 	"anesim/loader/lower"
 )
 

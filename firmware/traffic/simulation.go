@@ -10,7 +10,7 @@ import (
 )
 
 // A call is a client's call from its arrival until it returns. It implements
-// [queue.Interruptible].
+// queue.interruptible.
 type call struct {
 	simulation *simulation
 	client     int

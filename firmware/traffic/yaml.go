@@ -19,7 +19,7 @@ import (
 	"anesim/firmware/engine"
 	"anesim/firmware/queue"
 	"anesim/hw/chip"
-	"anesim/hw/spelling"
+	"anesim/internal/spelling"
 )
 
 // MaxText is the maximum size of a script in bytes.

@@ -12,7 +12,7 @@ import (
 	"anesim/hw"
 	"anesim/hw/evidence"
 	"anesim/hw/execycles"
-	"anesim/hw/spelling"
+	"anesim/internal/spelling"
 )
 
 // An Error reports a constant that is unknown, missing or out of range. For a chip file it gives

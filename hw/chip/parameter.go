@@ -7,8 +7,8 @@ import (
 
 	"anesim/hw"
 	"anesim/hw/evidence"
-	"anesim/hw/spelling"
 	"anesim/hw/tiles"
+	"anesim/internal/spelling"
 )
 
 // A parameter declares a constant of a chip. Its default and the evidence for it come from the

@@ -2,7 +2,7 @@ package chip
 
 import (
 	"anesim/hw"
-	"anesim/hw/spelling"
+	"anesim/internal/spelling"
 )
 
 // Default is the name of the chip that is simulated if the caller does not choose one.

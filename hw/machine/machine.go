@@ -9,7 +9,7 @@ import (
 	"anesim/hw/clock"
 	"anesim/hw/evidence"
 	"anesim/hw/host"
-	"anesim/hw/spelling"
+	"anesim/internal/spelling"
 )
 
 // A Machine is a computer or a phone with one release of its software.

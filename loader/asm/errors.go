@@ -5,7 +5,7 @@ import (
 	"iter"
 	"slices"
 
-	"anesim/hw/spelling"
+	"anesim/internal/spelling"
 )
 
 // An Error reports a mistake in a descriptor text, with its line and column.

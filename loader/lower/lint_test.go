@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/lint"
+	"anesim/internal/lint"
 	"anesim/loader"
 	"anesim/loader/internal/golden"
 	"anesim/loader/internal/lower/join"

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	ox "anesim/internal/onnxtest"
 	"anesim/loader/network/list"
-	ox "anesim/loader/network/onnx/onnxtest"
 )
 
 // TestExtremeAttributes reads windows whose attributes have any magnitude, with computed weights,

@@ -3,7 +3,7 @@ package network
 import (
 	"testing"
 
-	ox "anesim/loader/network/onnx/onnxtest"
+	ox "anesim/internal/onnxtest"
 )
 
 // TestOldBroadcastOfConstants folds a sum whose second operand has a place among the axes of the

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	ox "anesim/internal/onnxtest"
 	. "anesim/loader/network"
-	ox "anesim/loader/network/onnx/onnxtest"
 )
 
 // A constant that is transposed, dequantized, cut or converted is a constant, however large: the

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	ox "anesim/internal/onnxtest"
 	"anesim/loader/network/list"
-	ox "anesim/loader/network/onnx/onnxtest"
 )
 
 // newMergedDecoder returns a model whose branches differ in their work and in the shapes of their

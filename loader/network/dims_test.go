@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	nt "anesim/internal/neuraltest"
+	ox "anesim/internal/onnxtest"
 	"anesim/loader/network/internal/graph"
 	"anesim/loader/network/list"
-	nt "anesim/loader/network/neural/neuraltest"
 	"anesim/loader/network/onnx"
-	ox "anesim/loader/network/onnx/onnxtest"
 )
 
 // TestUnknownDims gives sizes to dimensions that are all named "?", which stands for no name.

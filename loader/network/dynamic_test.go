@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	ox "anesim/internal/onnxtest"
 	"anesim/loader/network/list"
-	ox "anesim/loader/network/onnx/onnxtest"
 )
 
 // newSelection returns a network that computes the indices of the positive rows of its input,

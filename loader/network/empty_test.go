@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	ox "anesim/loader/network/onnx/onnxtest"
+	ox "anesim/internal/onnxtest"
 )
 
 // TestEmptyCache reads a decoder whose cache has no elements before the first token: the cache is no

@@ -7,8 +7,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	ox "anesim/internal/onnxtest"
 	"anesim/loader/internal/cost"
-	ox "anesim/loader/network/onnx/onnxtest"
 )
 
 // largest are the sizes that take the place of those in a file.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	ox "anesim/internal/onnxtest"
 	"anesim/loader/network/coreml"
 	"anesim/loader/network/mil"
 	"anesim/loader/network/onnx"
-	ox "anesim/loader/network/onnx/onnxtest"
 )
 
 // newExternalConstant returns a float32 constant whose values are stored in another file, at an

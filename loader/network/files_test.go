@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	ox "anesim/internal/onnxtest"
 	"anesim/loader/network/mil"
-	ox "anesim/loader/network/onnx/onnxtest"
 	"anesim/loader/network/partition"
 )
 

@@ -8,10 +8,10 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	nt "anesim/internal/neuraltest"
 	"anesim/loader/network/coreml"
 	"anesim/loader/network/list"
 	"anesim/loader/network/mil"
-	nt "anesim/loader/network/neural/neuraltest"
 )
 
 const twoFunctions = `program(1.3)

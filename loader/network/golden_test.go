@@ -15,12 +15,12 @@ import (
 
 	"github.com/x448/float16"
 
+	ox "anesim/internal/onnxtest"
 	"anesim/loader/internal/golden"
 	"anesim/loader/layer"
 	"anesim/loader/network/internal/graph"
 	"anesim/loader/network/keys"
 	"anesim/loader/network/list"
-	ox "anesim/loader/network/onnx/onnxtest"
 	"anesim/loader/network/partition"
 	"anesim/loader/network/regroup"
 )

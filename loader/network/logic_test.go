@@ -6,9 +6,9 @@ import (
 
 	"github.com/x448/float16"
 
+	ox "anesim/internal/onnxtest"
 	. "anesim/loader/network"
 	"anesim/loader/network/onnx"
-	ox "anesim/loader/network/onnx/onnxtest"
 )
 
 // newCast returns the attribute of a Cast to the given type.

@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"testing"
 
-	ox "anesim/loader/network/onnx/onnxtest"
+	ox "anesim/internal/onnxtest"
 )
 
 // TestMemoryOfReading checks that reading a file allocates memory in proportion to its size, even if

@@ -11,13 +11,13 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/internal/onnxtest"
 	"anesim/loader/layer"
 	"anesim/loader/network/bundle"
 	"anesim/loader/network/coreml"
 	"anesim/loader/network/list"
 	"anesim/loader/network/mil"
 	"anesim/loader/network/onnx"
-	"anesim/loader/network/onnx/onnxtest"
 	"anesim/loader/network/partition"
 )
 

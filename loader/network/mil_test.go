@@ -10,11 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	nt "anesim/internal/neuraltest"
 	"anesim/loader/layer"
 	"anesim/loader/network/coreml"
 	"anesim/loader/network/list"
 	"anesim/loader/network/mil"
-	nt "anesim/loader/network/neural/neuraltest"
 	"anesim/loader/network/onnx"
 	"anesim/loader/network/partition"
 	"anesim/vectors/material"

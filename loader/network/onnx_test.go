@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/x448/float16"
 
+	ox "anesim/internal/onnxtest"
 	"anesim/loader/layer"
 	"anesim/loader/network/list"
-	ox "anesim/loader/network/onnx/onnxtest"
 )
 
 // layerTexts returns one line of text for each layer of a network.

@@ -9,9 +9,9 @@ import (
 
 	"anesim"
 	"anesim/hw"
+	ox "anesim/internal/onnxtest"
 	. "anesim/loader/network"
 	"anesim/loader/network/list"
-	ox "anesim/loader/network/onnx/onnxtest"
 	"anesim/loader/network/partition"
 )
 

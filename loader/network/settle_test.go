@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	ox "anesim/internal/onnxtest"
 	. "anesim/loader/network"
-	ox "anesim/loader/network/onnx/onnxtest"
 )
 
 // TestUnmadeResult holds that what reads a result that no layer makes is refused, whatever shape

@@ -11,7 +11,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/hw/regs"
-	"anesim/hw/spelling"
+	"anesim/internal/spelling"
 	"anesim/loader"
 	"anesim/loader/internal/lower/coeff"
 )

@@ -24,7 +24,7 @@ type column struct {
 }
 
 // results lists the columns at the end of every row of a sweep. It must match
-// bench/sweep/row.go of the main module.
+// internal/sweep/row.go of the main module.
 var results = [...]column{
 	{"descriptors", integers, false}, {"cycles", integers, false}, {"bound", words, true}, {"dma_bytes", integers, false},
 	{"time_ns", reals, false}, {"energy_nj", reals, false}, {"dispatch_energy_nj", reals, false}, {"macs", integers, false},

@@ -9,8 +9,8 @@ import (
 
 	"anesim/bench/internal/onnxruntime"
 	"anesim/bench/internal/reference"
+	ox "anesim/internal/onnxtest"
 	"anesim/loader/network/onnx"
-	ox "anesim/loader/network/onnx/onnxtest"
 	"anesim/vectors/material"
 )
 

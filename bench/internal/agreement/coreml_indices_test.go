@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	nt "anesim/loader/network/neural/neuraltest"
+	nt "anesim/internal/neuraltest"
 )
 
 // TestCoreMLIndices computes layers of Core ML's older form that select or order elements, with values

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"anesim/bench/internal/reference"
+	nt "anesim/internal/neuraltest"
 	"anesim/loader/network"
-	nt "anesim/loader/network/neural/neuraltest"
 	"anesim/loader/network/onnx"
 )
 

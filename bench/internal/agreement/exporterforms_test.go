@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	ox "anesim/loader/network/onnx/onnxtest"
+	ox "anesim/internal/onnxtest"
 )
 
 // exporterForms are forms in which exporters write networks, by a description of each. Every graph

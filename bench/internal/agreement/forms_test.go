@@ -3,7 +3,7 @@ package agreement
 import (
 	"testing"
 
-	ox "anesim/loader/network/onnx/onnxtest"
+	ox "anesim/internal/onnxtest"
 )
 
 // TestForms compares forms of operators that exporters rarely write with the definition. Each graph

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"anesim"
-	ox "anesim/loader/network/onnx/onnxtest"
+	ox "anesim/internal/onnxtest"
 	"anesim/vectors"
 	"anesim/vectors/numpy"
 )

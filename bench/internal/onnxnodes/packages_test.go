@@ -10,7 +10,7 @@ import (
 
 	"anesim"
 	"anesim/bench/internal/npm"
-	"anesim/bench/report"
+	"anesim/internal/report"
 	"anesim/loader/network"
 )
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"anesim/bench/internal/reference"
+	ox "anesim/internal/onnxtest"
 	"anesim/loader/network/onnx"
-	ox "anesim/loader/network/onnx/onnxtest"
 )
 
 func TestArrays(t *testing.T) {

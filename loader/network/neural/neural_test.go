@@ -9,9 +9,9 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	nt "anesim/internal/neuraltest"
 	"anesim/loader/network/coreml"
 	"anesim/loader/network/internal/graph"
-	nt "anesim/loader/network/neural/neuraltest"
 	"anesim/loader/network/wire"
 )
 

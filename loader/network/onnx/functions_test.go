@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	ox "anesim/internal/onnxtest"
 	"anesim/loader/network/onnx"
-	ox "anesim/loader/network/onnx/onnxtest"
 )
 
 // describeNodes returns a line for each node of g, with those of its branches behind it.

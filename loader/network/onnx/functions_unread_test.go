@@ -3,8 +3,8 @@ package onnx_test
 import (
 	"testing"
 
+	ox "anesim/internal/onnxtest"
 	"anesim/loader/network/onnx"
-	ox "anesim/loader/network/onnx/onnxtest"
 )
 
 // TestCallsWithMoreThanTheFunction holds that the call of a function is left alone if it has an

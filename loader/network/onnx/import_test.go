@@ -3,9 +3,9 @@ package onnx_test
 import (
 	"testing"
 
+	ox "anesim/internal/onnxtest"
 	"anesim/loader/network/internal/graph"
 	"anesim/loader/network/onnx"
-	ox "anesim/loader/network/onnx/onnxtest"
 )
 
 // TestImport holds that the tensors of a graph are one each, and that inputs that are left out

@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	ox "anesim/internal/onnxtest"
 	"anesim/loader/network"
 	"anesim/loader/network/list"
-	ox "anesim/loader/network/onnx/onnxtest"
 	"anesim/loader/network/partition"
 )
 

@@ -4,7 +4,7 @@ import (
 	"io"
 
 	"anesim/bench"
-	"anesim/bench/report"
+	"anesim/internal/report"
 )
 
 // A Document is the JSON report of the model's accuracy.

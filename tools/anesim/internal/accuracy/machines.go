@@ -5,8 +5,8 @@ import (
 	"io"
 
 	"anesim/bench"
-	"anesim/bench/report"
 	"anesim/hw"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/terminal"
 )
 

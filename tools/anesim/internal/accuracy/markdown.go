@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"anesim/bench"
-	"anesim/bench/outfile"
 	"anesim/hw"
+	"anesim/internal/outfile"
 )
 
 // A pageTable is a table of text cells for a page or for Markdown.

@@ -7,9 +7,9 @@ import (
 	"sync"
 
 	"anesim/bench"
-	"anesim/bench/report"
 	"anesim/hw"
 	"anesim/hw/machine"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/terminal"
 )
 

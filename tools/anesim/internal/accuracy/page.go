@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"anesim"
-	"anesim/bench/report"
 	"anesim/hw"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/picture"
 	"anesim/tools/anesim/internal/view"
 )

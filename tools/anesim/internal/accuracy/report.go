@@ -12,8 +12,8 @@ import (
 
 	"anesim/bench"
 	"anesim/bench/measured"
-	"anesim/bench/report"
 	"anesim/hw"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/terminal"
 )
 

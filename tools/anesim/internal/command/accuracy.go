@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim/bench/measured"
-	"anesim/bench/outfile"
 	"anesim/hw"
+	"anesim/internal/outfile"
 	"anesim/tools/anesim/internal/accuracy"
 	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/page"

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/report"
 	"anesim/hw"
+	"anesim/internal/report"
 )
 
 func TestAccuracy(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"anesim/bench/outfile"
-	"anesim/bench/report"
+	"anesim/internal/outfile"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/usage"

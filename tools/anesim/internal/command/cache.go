@@ -3,7 +3,7 @@ package command
 import (
 	"github.com/spf13/pflag"
 
-	"anesim/loader/cache"
+	"anesim/internal/cache"
 	"anesim/tools/anesim/internal/usage"
 )
 

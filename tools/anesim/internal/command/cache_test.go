@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/report"
+	"anesim/internal/report"
 )
 
 // A cache that cannot be written is a warning: the report is that of a run without one.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"anesim/bench/outfile"
-	"anesim/bench/report"
+	"anesim/internal/outfile"
+	"anesim/internal/report"
 	"anesim/loader"
 	"anesim/loader/asm"
 	"anesim/loader/e5"

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
-	"anesim/bench/check"
-	"anesim/bench/report"
 	"anesim/hw/machine"
+	"anesim/internal/check"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/interrupt"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/loader/network/onnx/onnxtest"
+	"anesim/internal/onnxtest"
 )
 
 // openShaped writes a network whose input has two named dimensions and one without a name, and

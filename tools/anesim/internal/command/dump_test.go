@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"anesim/bench/report"
 	"anesim/hw/regs"
+	"anesim/internal/report"
 	"anesim/loader"
 	"anesim/loader/lower"
 	"anesim/vectors/material"

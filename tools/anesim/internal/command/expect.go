@@ -11,8 +11,8 @@ import (
 	"strings"
 	"syscall"
 
-	"anesim/bench/check"
-	"anesim/bench/report"
+	"anesim/internal/check"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/usage"

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"anesim/bench/explain"
-	"anesim/bench/report"
 	"anesim/hw/clock"
+	"anesim/internal/explain"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/text"
 	"anesim/tools/anesim/internal/view"

@@ -15,9 +15,9 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
-	"anesim/bench/report"
 	"anesim/firmware/engine"
-	"anesim/loader/network/onnx/onnxtest"
+	"anesim/internal/onnxtest"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/output"
 	"anesim/tools/anesim/internal/terminal"
 )

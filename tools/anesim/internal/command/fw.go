@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
-	"anesim/bench/outfile"
-	"anesim/bench/scripts"
 	"anesim/firmware/engine"
 	"anesim/firmware/machine"
 	"anesim/firmware/traffic"
+	"anesim/internal/outfile"
+	"anesim/internal/scripts"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/interrupt"

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/report"
+	"anesim/internal/report"
 )
 
 // The glossary has the heading of every column and the name of every cause that a new user

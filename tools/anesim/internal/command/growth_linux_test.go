@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	ox "anesim/loader/network/onnx/onnxtest"
+	ox "anesim/internal/onnxtest"
 )
 
 // A sizedInput is what a command of TestGrowth reads. "FILE" in an argument is the name of the file.

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"anesim"
-	"anesim/bench/check"
-	"anesim/bench/explain"
-	"anesim/bench/report"
 	"anesim/hw/chip"
+	"anesim/internal/check"
+	"anesim/internal/explain"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/dump"
 	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/page"

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
-	"anesim/bench/outfile"
+	"anesim/internal/outfile"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/interrupt"

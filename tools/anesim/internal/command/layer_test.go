@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/x448/float16"
 
-	"anesim/bench/report"
+	"anesim/internal/report"
 	"anesim/loader/network/keys"
 	"anesim/tools/anesim/internal/npy"
 )

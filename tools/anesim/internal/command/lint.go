@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
-	"anesim/bench/lint"
-	"anesim/bench/report"
+	"anesim/internal/lint"
+	"anesim/internal/report"
 	"anesim/loader"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"

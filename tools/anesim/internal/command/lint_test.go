@@ -12,7 +12,7 @@ import (
 // lintable returns a chain without findings, after replacing old by new in its text.
 func lintable(t *testing.T, old, new string) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "bench", "lint", "testdata", "chain.td"))
+	b, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "internal", "lint", "testdata", "chain.td"))
 	if err != nil {
 		t.Fatal(err)
 	}

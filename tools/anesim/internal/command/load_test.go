@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/report"
+	"anesim/internal/report"
 )
 
 func exampleLoad(name string) string { return filepath.Join("..", "..", "examples", name) }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/report"
+	"anesim/internal/report"
 )
 
 // Several machines are one table with a row each; one machine is the chip and the host of its row.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/explain"
-	"anesim/bench/report"
+	"anesim/internal/explain"
+	"anesim/internal/report"
 )
 
 // Reports mark the time of work that no measured row covers, in the row, in one line and in

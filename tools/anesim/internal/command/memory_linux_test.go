@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"anesim/bench"
+	ox "anesim/internal/onnxtest"
 	"anesim/loader/lower"
-	ox "anesim/loader/network/onnx/onnxtest"
 )
 
 // A hungry command took far more memory than the size of its input in an earlier version.

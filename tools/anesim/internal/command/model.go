@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
-	"anesim/bench/explain"
 	"anesim/bench/fp32"
-	"anesim/bench/outfile"
-	"anesim/bench/report"
+	"anesim/internal/explain"
+	"anesim/internal/outfile"
+	"anesim/internal/report"
 	"anesim/loader"
 	"anesim/loader/network"
 	"anesim/tools/anesim/internal/flags"

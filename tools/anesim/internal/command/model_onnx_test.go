@@ -10,9 +10,9 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
+	"anesim/internal/onnxtest"
 	"anesim/loader/layer"
 	"anesim/loader/network/list"
-	"anesim/loader/network/onnx/onnxtest"
 )
 
 // An onnxWriter writes a network as an exporter does, with weights left in another file.

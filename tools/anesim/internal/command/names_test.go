@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"anesim/internal/onnxtest"
 	"anesim/loader/network/coreml"
 	"anesim/loader/network/mil"
-	"anesim/loader/network/onnx/onnxtest"
 )
 
 // Outputs whose names no terminal would show, or would end a name in a container, have their

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim/bench/paper"
-	"anesim/bench/report"
-	"anesim/hw/spelling"
+	"anesim/internal/report"
+	"anesim/internal/spelling"
 	"anesim/tools/anesim/internal/interrupt"
 	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/usage"

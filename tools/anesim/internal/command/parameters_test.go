@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/report"
+	"anesim/internal/report"
 )
 
 // One program is written for every size; the file beside it is read with it, and chooses

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"anesim/bench/outfile"
+	"anesim/internal/outfile"
 	"anesim/loader"
 	"anesim/loader/params"
 	"anesim/loader/patch"

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"anesim/bench/check"
-	"anesim/bench/outfile"
-	"anesim/bench/report"
+	"anesim/internal/check"
+	"anesim/internal/outfile"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/usage"
 )
 

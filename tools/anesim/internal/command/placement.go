@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
-	"anesim/bench/report"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/usage"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/report"
-	ox "anesim/loader/network/onnx/onnxtest"
+	ox "anesim/internal/onnxtest"
+	"anesim/internal/report"
 )
 
 // A network is placed on what --compute names: what the engine does not take runs

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
-	"anesim/bench/outfile"
-	"anesim/bench/report"
+	"anesim/internal/outfile"
+	"anesim/internal/report"
 	"anesim/loader"
 	"anesim/tools/anesim/internal/accuracy"
 	"anesim/tools/anesim/internal/flags"

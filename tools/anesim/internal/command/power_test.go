@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"anesim/bench/report"
 	"anesim/firmware/engine"
 	"anesim/hw"
 	"anesim/hw/clock"
+	"anesim/internal/report"
 )
 
 // A wallReport is what run, layer and model have in common.

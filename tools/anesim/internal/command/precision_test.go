@@ -12,8 +12,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"anesim/bench/report"
-	ox "anesim/loader/network/onnx/onnxtest"
+	ox "anesim/internal/onnxtest"
+	"anesim/internal/report"
 )
 
 // manyKeys is attention over many keys, whose shares are so small that the engine loses products.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"anesim/bench/probe"
+	"anesim/internal/probe"
 )
 
 // runProbe writes the results of the model of a chip to a file and returns its name.

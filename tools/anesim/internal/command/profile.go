@@ -5,8 +5,8 @@ import (
 	"io"
 
 	"anesim"
-	"anesim/bench/outfile"
-	"anesim/bench/report"
+	"anesim/internal/outfile"
+	"anesim/internal/report"
 )
 
 // profilesHelp is the help text of --pprof and --trace.

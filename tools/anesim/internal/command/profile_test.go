@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"anesim/bench/report"
+	"anesim/internal/report"
 )
 
 // The profile's cycles are those of the report beside it, and the trace is a list of

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"anesim/bench/report"
+	"anesim/internal/report"
 )
 
 // No row of a report is faster than the machine: its rates are of the time in which its work

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
-	"anesim/bench/outfile"
-	"anesim/bench/report"
-	"anesim/bench/sweep"
+	"anesim/internal/outfile"
+	"anesim/internal/report"
+	"anesim/internal/sweep"
 	"anesim/tools/anesim/internal/interrupt"
 	"anesim/tools/anesim/internal/probecommand"
 	"anesim/tools/anesim/internal/sweepcommand"

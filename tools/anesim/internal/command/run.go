@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
-	"anesim/bench/outfile"
-	"anesim/bench/report"
 	"anesim/hw"
+	"anesim/internal/outfile"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/interrupt"

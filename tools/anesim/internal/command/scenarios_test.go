@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/report"
+	"anesim/internal/report"
 )
 
 // loadClaims hold what the scripts for anesim load say of their outcome. The clients are in the order of

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/check"
-	"anesim/bench/explain"
 	"anesim/bench/paper"
-	"anesim/bench/probe"
-	"anesim/bench/report"
+	"anesim/internal/check"
+	"anesim/internal/explain"
+	"anesim/internal/probe"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/accuracy"
 	"anesim/tools/anesim/internal/dump"
 )

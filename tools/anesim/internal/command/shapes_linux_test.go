@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	ox "anesim/loader/network/onnx/onnxtest"
+	ox "anesim/internal/onnxtest"
 )
 
 // A drawing is a network of layers with one or two inputs, as YAML.

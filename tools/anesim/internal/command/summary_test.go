@@ -7,8 +7,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"anesim/bench/report"
 	"anesim/hw/clock"
+	"anesim/internal/report"
 )
 
 // A summary states the time of the JSON report, in lines of at most 80 characters except for the command

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"anesim/bench/sweep"
+	"anesim/internal/sweep"
 )
 
 // A sweep that is killed or interrupted, again and again and at any moment, leaves a file

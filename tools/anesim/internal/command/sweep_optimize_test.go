@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/report"
+	"anesim/internal/report"
 )
 
 // What is found keeps the budget and is as good as the best of a grid over the same ranges.

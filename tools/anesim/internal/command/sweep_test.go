@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"anesim/bench/report"
+	"anesim/internal/report"
 )
 
 func sweepRows(t *testing.T, args ...string) [][]string {

@@ -1,7 +1,7 @@
 package command
 
 import (
-	"anesim/bench/report"
+	"anesim/internal/report"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/loader/network/onnx/onnxtest"
+	"anesim/internal/onnxtest"
 	"anesim/tools/anesim/internal/text"
 )
 

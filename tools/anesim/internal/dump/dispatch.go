@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"anesim/bench/report"
+	"anesim/internal/report"
 	"anesim/loader/e5"
 	"anesim/tools/anesim/internal/terminal"
 )

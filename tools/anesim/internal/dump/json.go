@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"anesim/bench/report"
 	"anesim/hw/regs"
+	"anesim/internal/report"
 	"anesim/loader"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"anesim/bench/report"
 	"anesim/hw/regs"
+	"anesim/internal/report"
 	"anesim/loader"
 	"anesim/tools/anesim/internal/terminal"
 )

@@ -6,7 +6,7 @@ import (
 	"syscall"
 
 	"anesim"
-	"anesim/hw/spelling"
+	"anesim/internal/spelling"
 	"anesim/loader/params"
 )
 

@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 
 	"anesim"
-	"anesim/bench/outfile"
-	"anesim/bench/report"
+	"anesim/internal/outfile"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/npy"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"anesim/bench/check"
+	"anesim/internal/check"
 	"anesim/tools/anesim/internal/view"
 )
 

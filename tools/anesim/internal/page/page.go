@@ -10,9 +10,9 @@ import (
 	"io"
 	"slices"
 
-	"anesim/bench/explain"
-	"anesim/bench/outfile"
-	"anesim/bench/report"
+	"anesim/internal/explain"
+	"anesim/internal/outfile"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/picture"
 	"anesim/tools/anesim/internal/view"
 )

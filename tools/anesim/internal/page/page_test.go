@@ -12,10 +12,10 @@ import (
 	"testing"
 
 	"anesim"
-	"anesim/bench/check"
-	"anesim/bench/explain"
-	"anesim/bench/report"
 	"anesim/hw/clock"
+	"anesim/internal/check"
+	"anesim/internal/explain"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/view"
 )
 

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"anesim/bench/report"
 	"anesim/hw/clock"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/view"
 )
 

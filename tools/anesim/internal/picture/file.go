@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"strings"
 
-	"anesim/bench/report"
 	"anesim/hw/chip"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/view"
 )
 

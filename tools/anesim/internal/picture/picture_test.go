@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"anesim"
-	"anesim/bench/report"
 	"anesim/hw/clock"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/view"
 )
 

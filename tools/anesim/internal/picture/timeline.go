@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"anesim/bench/report"
 	"anesim/hw/clock"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/view"
 )
 

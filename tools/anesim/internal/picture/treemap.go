@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/bench/report"
 	"anesim/hw/clock"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/view"
 )

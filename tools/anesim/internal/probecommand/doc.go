@@ -1,4 +1,4 @@
 // Package probecommand implements "anesim probe", whose subcommands write a probe of the engine's
 // arithmetic for a machine that has one, read its results, and compute the model's own. Package
-// bench/probe makes the probe and compares results.
+// internal/probe makes the probe and compares results.
 package probecommand

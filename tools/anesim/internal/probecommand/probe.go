@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
-	"anesim/bench/outfile"
-	"anesim/bench/probe"
-	"anesim/bench/report"
+	"anesim/internal/outfile"
+	"anesim/internal/probe"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/interrupt"

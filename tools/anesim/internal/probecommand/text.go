@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"anesim/bench/probe"
-	"anesim/bench/report"
+	"anesim/internal/probe"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/terminal"
 )
 

@@ -1,4 +1,4 @@
 // Package sweepcommand implements "anesim sweep", which times grids of designs, and its
 // subcommands merge, status, front and optimize. It has their flags and writes rows to the
-// terminal, to files and to pages. Package bench/sweep defines and runs sweeps.
+// terminal, to files and to pages. Package internal/sweep defines and runs sweeps.
 package sweepcommand

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"anesim/bench/sweep"
+	"anesim/internal/sweep"
 	"anesim/tools/anesim/internal/usage"
 )
 

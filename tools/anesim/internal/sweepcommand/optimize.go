@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"anesim/bench/outfile"
-	"anesim/bench/report"
-	"anesim/bench/sweep"
+	"anesim/internal/outfile"
+	"anesim/internal/report"
+	"anesim/internal/sweep"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/usage"

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
-	"anesim/bench/outfile"
-	"anesim/bench/sweep"
+	"anesim/internal/outfile"
+	"anesim/internal/sweep"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/picture"
 	"anesim/tools/anesim/internal/usage"

@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"anesim"
-	"anesim/bench/outfile"
-	"anesim/bench/report"
-	"anesim/bench/sweep"
+	"anesim/internal/outfile"
+	"anesim/internal/report"
+	"anesim/internal/sweep"
 	"anesim/tools/anesim/internal/interrupt"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"anesim/bench/report"
-	"anesim/bench/sweep"
+	"anesim/internal/report"
+	"anesim/internal/sweep"
 	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/usage"
 )

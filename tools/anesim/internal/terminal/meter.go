@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"anesim"
-	"anesim/bench/report"
+	"anesim/internal/report"
 )
 
 // progressPeriod is the shortest time between two updates of a meter.

@@ -5,11 +5,11 @@ import (
 	"io"
 
 	"anesim"
-	"anesim/bench/explain"
-	"anesim/bench/report"
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/hw/machine"
+	"anesim/internal/explain"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/terminal"
 )
 
@@ -20,7 +20,7 @@ func (p pager) printCall(res *anesim.Result) {
 		for _, m := range machine.Machines() {
 			if m.Chip.Name == res.Options.Chip.Name {
 				floor := clock.Nanoseconds(1e3 * m.Host.Floor.Value)
-				p.Printf("a call: at least %v on %s (--machine %s)", machine.Wall(res.Call(), floor), m.Noun(), m.Name)
+				p.printf("a call: at least %v on %s (--machine %s)", machine.Wall(res.Call(), floor), m.Noun(), m.Name)
 				return
 			}
 		}
@@ -29,12 +29,12 @@ func (p pager) printCall(res *anesim.Result) {
 	on := hostNoun(res)
 	call := res.Call()
 	b := res.CallBounds()
-	p.Printf("a call: %v on %s (%s: %s to %s), %s calls/s, %.1f%% of it the host", call, on, hw.IntervalPercent,
+	p.printf("a call: %v on %s (%s: %s to %s), %s calls/s, %.1f%% of it the host", call, on, hw.IntervalPercent,
 		report.TimeAs(b.Low, call), report.TimeAs(b.High, call), report.Thousands(uint64(1e9/float64(call))), 100*float64(res.Host())/float64(machine.Wall(res.Report.Time, res.Host())))
 	wake := clock.Nanoseconds(res.Options.Chip.WakeTime.Value)
-	p.Printf("  the first call after a pause of %v: %v", clock.Nanoseconds(res.Options.Chip.WakeGap.Value), call+wake)
+	p.printf("  the first call after a pause of %v: %v", clock.Nanoseconds(res.Options.Chip.WakeGap.Value), call+wake)
 	if m := res.Options.Machine; m != nil && m.Note() != "" {
-		p.Printf("  note: %s", m.Note())
+		p.printf("  note: %s", m.Note())
 	}
 }
 
@@ -62,12 +62,12 @@ func WriteHostShare(w io.Writer, d *explain.Explanation, o *anesim.Options) erro
 	}
 	p := newPager(w)
 	share := 100 * float64(1-d.Now.TimeNs/d.CallNs)
-	p.Printf("a call: %v on %s, %.1f%% of it the host", d.CallNs, on, share)
+	p.printf("a call: %v on %s, %.1f%% of it the host", d.CallNs, on, share)
 	if share >= 90 {
-		p.Printf("  no change to the model saves more than %.1f%% of a call; fewer calls do: a batch, or a larger network", 100-share)
+		p.printf("  no change to the model saves more than %.1f%% of a call; fewer calls do: a batch, or a larger network", 100-share)
 	}
 	if o.Machine != nil && o.Machine.Note() != "" {
-		p.Printf("  note: %s", o.Machine.Note())
+		p.printf("  note: %s", o.Machine.Note())
 	}
 	return p.Err
 }
@@ -86,11 +86,11 @@ func WriteMachines(w io.Writer, results []*anesim.Result) error {
 			fmt.Sprintf("%s to %s", report.TimeAs(b.Low, call), report.TimeAs(b.High, call)), m.Found(), fmt.Sprint(m.Call.Rows))
 		scaled = scaled || m.Scaled
 	}
-	p.Printf("%s: a call, mean of a loop", report.Printable(results[0].Model.Name()))
+	p.printf("%s: a call, mean of a loop", report.Printable(results[0].Model.Name()))
 	p.Table(t, 0)
-	p.Printf("80%%: %s calls should fall in this range, judging by the errors on published calls whose machine, session or network the fit had not seen (their number: rows)", hw.IntervalWords)
+	p.printf("80%%: %s calls should fall in this range, judging by the errors on published calls whose machine, session or network the fit had not seen (their number: rows)", hw.IntervalWords)
 	if scaled {
-		p.Printf("scaled: programs of that generation are not modelled; the time is that of an M1's program at the clock and the memory rate of the machine")
+		p.printf("scaled: programs of that generation are not modelled; the time is that of an M1's program at the clock and the memory rate of the machine")
 	}
 	return p.Err
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"anesim/bench/fp32"
-	"anesim/bench/report"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/terminal"
 )
 
@@ -18,24 +18,24 @@ func WriteComparison(w io.Writer, name string, c *fp32.Comparison) error {
 	// The answer comes first: how far off the network is, then where from, then every layer.
 	switch len(c.Outputs) {
 	case 0:
-		p.Printf("%s: no output of the network can be compared with float32", name)
+		p.printf("%s: no output of the network can be compared with float32", name)
 	case 1:
 		out := &c.Outputs[0]
 		of := terminal.CutMiddle(report.Printable(out.Name), 20)
 		if out.Error == nil {
-			p.Printf("%s: output %s has no finite error with respect to float32", name, of)
+			p.printf("%s: output %s has no finite error with respect to float32", name, of)
 		} else {
-			p.Printf("%s: output %s differs from float32 by %s", name, of, formatPercentage(*out.Error))
+			p.printf("%s: output %s differs from float32 by %s", name, of, formatPercentage(*out.Error))
 		}
 	default:
-		p.Printf("%s: its outputs differ from float32 by", name)
+		p.printf("%s: its outputs differ from float32 by", name)
 		for i := range c.Outputs {
 			out := &c.Outputs[i]
-			p.Printf("  %-10s %s", formatDifference(out.Error), terminal.CutMiddle(report.Printable(out.Name), 60))
+			p.printf("  %-10s %s", formatDifference(out.Error), terminal.CutMiddle(report.Printable(out.Name), 60))
 		}
 	}
 	if len(c.Worst) > 0 {
-		p.Printf("layers that add most to the error:")
+		p.printf("layers that add most to the error:")
 		t := newErrorTable()
 		for _, i := range c.Worst {
 			addErrorRow(t, &c.Layers[i])
@@ -43,13 +43,13 @@ func WriteComparison(w io.Writer, name string, c *fp32.Comparison) error {
 		p.TableWithin(t, precisionWidth, 2)
 	}
 	for _, note := range c.Notes {
-		p.Printf("note: %s", report.Printable(note))
+		p.printf("note: %s", report.Printable(note))
 	}
 	if len(c.Layers) == 0 {
 		return p.Err
 	}
-	p.Printf("")
-	p.Printf("the error along the network:")
+	p.printf("")
+	p.printf("the error along the network:")
 	t := newErrorTable()
 	for i := range c.Layers {
 		addErrorRow(t, &c.Layers[i])
@@ -61,7 +61,7 @@ func WriteComparison(w io.Writer, name string, c *fp32.Comparison) error {
 		"largest: largest difference over the largest magnitude",
 	})
 	if hasUnknown(c) {
-		p.Printf("-: a value is missing, NaN, or infinite in only one of the two")
+		p.printf("-: a value is missing, NaN, or infinite in only one of the two")
 	}
 	p.Lines([]string{
 		"float32 has the same layers, with the same weights in fp16, and exact functions",

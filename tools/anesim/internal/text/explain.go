@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"anesim/bench/explain"
-	"anesim/bench/report"
 	"anesim/hw/clock"
+	"anesim/internal/explain"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/view"
 )
@@ -27,16 +27,16 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	p.Width = cmp.Or(width, ExplanationWidth)
 	p.printIncomplete(d.NotModelled)
 	if len(d.Parts) == 0 {
-		p.Printf("%s  %s on chip %s: nothing runs on the engine, so there is nothing to explain", report.Printable(d.Model), d.Kind, d.Chip)
+		p.printf("%s  %s on chip %s: nothing runs on the engine, so there is nothing to explain", report.Printable(d.Model), d.Kind, d.Chip)
 		return p.Err
 	}
 	what := "layer"
 	if d.Kind != "network" {
 		what = "#"
 	}
-	p.Printf("%s  %s on chip %s: %s cycles, %v, %v%s, %s moved", report.Printable(d.Model), d.Kind, d.Chip,
+	p.printf("%s  %s on chip %s: %s cycles, %v, %v%s, %s moved", report.Printable(d.Model), d.Kind, d.Chip,
 		report.Thousands(d.Now.Cycles), d.Now.TimeNs, p.energy(d.Now.EnergyNJ+d.DispatchNJ), p.dispatchShare(d.DispatchNJ, "the call itself"), report.Size(d.Now.DMABytes))
-	p.Printf("")
+	p.printf("")
 	columns := []terminal.Column{terminal.Word(what, 0), terminal.Word("op", 0)}
 	if d.Kind == "network" {
 		columns = append(columns, terminal.Number("layers", 0))
@@ -67,20 +67,20 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 		for i := range rest {
 			n += rest[i].Alike
 		}
-		p.Printf("and %d more, %.1f%% of the cycles", n, 100*sumShares(rest))
+		p.printf("and %d more, %.1f%% of the cycles", n, 100*sumShares(rest))
 	}
 	p.printAssumptions(d.Parts)
 	if part := d.Now.Unmeasured; part > 0 {
-		p.Printf("%s %.1f%% of the time is unmeasured work, so its times are less certain", report.UnmeasuredMark, report.Percent(part, d.Now.TimeNs))
+		p.printf("%s %.1f%% of the time is unmeasured work, so its times are less certain", report.UnmeasuredMark, report.Percent(part, d.Now.TimeNs))
 	}
-	p.Printf("")
+	p.printf("")
 	for i := range d.Trials {
 		p.printChange(i+1, &d.Trials[i], d.Now.TimeNs)
 	}
 	n := d.Tried
-	p.Printf("%s tried: %s", report.Plural(n.All, "change"), view.Outcomes(&n))
+	p.printf("%s tried: %s", report.Plural(n.All, "change"), view.Outcomes(&n))
 	if n.Left > 0 {
-		p.Printf("%s", formatUntried(&n))
+		p.printf("%s", formatUntried(&n))
 	}
 	p.printMachines(d.Machines)
 	return p.Err
@@ -97,8 +97,8 @@ func (p pager) printMachines(list []explain.Change) {
 	if len(list) == 0 {
 		return
 	}
-	p.Printf("")
-	p.Printf("Which parts of the chip limit it, found by timing the same work on variants of it (--chip):")
+	p.printf("")
+	p.printf("Which parts of the chip limit it, found by timing the same work on variants of it (--chip):")
 	var none []string
 	for i := range list {
 		c := &list[i]
@@ -106,13 +106,13 @@ func (p pager) printMachines(list []explain.Change) {
 			none = append(none, c.Change)
 			continue
 		}
-		p.Printf("  %-22s %v -> %v (%+.1f%%), energy %s", c.Change, c.Before.TimeNs, c.After.TimeNs, -100*c.Gain, view.Energy(c))
+		p.printf("  %-22s %v -> %v (%+.1f%%), energy %s", c.Change, c.Before.TimeNs, c.After.TimeNs, -100*c.Gain, view.Energy(c))
 	}
 	if len(none) < len(list) {
 		p.Whole("  to reproduce the first: " + list[0].Command)
 	}
 	if len(none) > 0 {
-		p.Printf("  no gain: %s", strings.Join(none, ", "))
+		p.printf("  no gain: %s", strings.Join(none, ", "))
 	}
 }
 
@@ -142,30 +142,30 @@ func (p pager) printChange(n int, c *explain.Change, whole clock.Nanoseconds) {
 	if c.Alike > 1 {
 		where = fmt.Sprintf("%s and %d more alike: ", report.Printable(c.Part), c.Alike-1)
 	}
-	p.Printf("%d. %s%s", n, where, c.Change)
+	p.printf("%d. %s%s", n, where, c.Change)
 	gain := fmt.Sprintf("%+.1f%%", -100*c.Gain)
 	if c.Before.TimeNs == c.After.TimeNs {
 		gain = "same"
 	}
 	bytes := view.Change(float64(c.Before.DMABytes), float64(c.After.DMABytes))
 	if c.Alone {
-		p.Printf("   alone, with its tensors in memory: %v -> %v (%s), bytes moved %s; %v in the network", c.Before.TimeNs, c.After.TimeNs, gain, bytes, c.NetworkNs)
-		p.Printf("   of the call at most %+.1f%%: %v less, if it gains as much in the network; energy %s", -100*c.SavedNs/float64(whole), clock.Nanoseconds(c.SavedNs), view.Energy(c))
+		p.printf("   alone, with its tensors in memory: %v -> %v (%s), bytes moved %s; %v in the network", c.Before.TimeNs, c.After.TimeNs, gain, bytes, c.NetworkNs)
+		p.printf("   of the call at most %+.1f%%: %v less, if it gains as much in the network; energy %s", -100*c.SavedNs/float64(whole), clock.Nanoseconds(c.SavedNs), view.Energy(c))
 	} else {
-		p.Printf("   %v -> %v (%s), energy %s, bytes moved %s", c.Before.TimeNs, c.After.TimeNs, gain, view.Energy(c), bytes)
+		p.printf("   %v -> %v (%s), energy %s, bytes moved %s", c.Before.TimeNs, c.After.TimeNs, gain, view.Energy(c), bytes)
 	}
 	if isMostlyUnmeasured(c) {
-		p.Printf("   %s %s", report.UnmeasuredMark, unmeasuredRemark)
+		p.printf("   %s %s", report.UnmeasuredMark, unmeasuredRemark)
 	}
-	p.Printf("   needs %s", c.Needs)
-	p.Printf("   results %s", c.Results)
+	p.printf("   needs %s", c.Needs)
+	p.printf("   results %s", c.Results)
 	p.Whole("   before: " + c.CommandBefore)
 	if c.Command != "" {
 		p.Whole("   after:  " + c.Command)
 	} else {
-		p.Printf("   after:  no command, since it needs weights that are not available")
+		p.printf("   after:  no command, since it needs weights that are not available")
 	}
-	p.Printf("")
+	p.printf("")
 }
 
 // dispatchShare returns the part of an energy that calls take, in parentheses, or "" if they

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"anesim/bench/report"
+	"anesim/internal/report"
 )
 
 // printSpills prints which tensors between layers are written to memory because they do not fit in
@@ -19,12 +19,12 @@ func (p pager) printSpills(list []report.Spill) {
 	for _, s := range list {
 		sum += s.Bytes
 	}
-	p.Printf("not kept in L2: %s, %s", report.Plural(len(list), "tensor"), report.Size(uint64(sum)))
+	p.printf("not kept in L2: %s, %s", report.Plural(len(list), "tensor"), report.Size(uint64(sum)))
 	for _, s := range list[:min(named, len(list))] {
-		p.Printf("  %s, %s: %s", report.Printable(s.Tensor), report.Size(uint64(s.Bytes)), s.Why)
+		p.printf("  %s, %s: %s", report.Printable(s.Tensor), report.Size(uint64(s.Bytes)), s.Why)
 	}
 	if n := len(list) - named; n > 0 {
-		p.Printf("  and %d more (--json: spilled)", n)
+		p.printf("  and %d more (--json: spilled)", n)
 	}
 }
 
@@ -34,11 +34,11 @@ func WriteOccupancy(w io.Writer, d *report.Network) error {
 	const lines, width, whole = 40, 50, 2 << 20
 	p := newPager(w)
 	if len(d.L2) == 0 {
-		p.Printf("L2: no tensor is kept between layers")
+		p.printf("L2: no tensor is kept between layers")
 		return p.Err
 	}
 	each := (len(d.L2) + lines - 1) / lines
-	p.Printf("L2 of %s; each line shows the fullest of %s", report.Size(whole), report.Plural(each, "descriptor"))
+	p.printf("L2 of %s; each line shows the fullest of %s", report.Size(whole), report.Plural(each, "descriptor"))
 	for from := 0; from < len(d.L2); from += each {
 		to := min(from+each, len(d.L2))
 		most := 0
@@ -46,7 +46,7 @@ func WriteOccupancy(w io.Writer, d *report.Network) error {
 			most = max(most, x.Bytes)
 		}
 		label := fmt.Sprintf("%d:%d", d.L2[from].Program, d.L2[from].Descriptor)
-		p.Printf("%8s  %-*s  %s", label, width, strings.Repeat("#", (most*width+whole-1)/whole), report.Size(uint64(most)))
+		p.printf("%8s  %-*s  %s", label, width, strings.Repeat("#", (most*width+whole-1)/whole), report.Size(uint64(most)))
 	}
 	return p.Err
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"anesim/bench/report"
 	"anesim/hw/clock"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/terminal"
 )
 
@@ -22,8 +22,8 @@ func WriteLoad(w io.Writer, d *report.Load) error {
 	if d.Preemption != "run" {
 		preemption = ", preemption " + d.Preemption
 	}
-	p.Printf("arrivals for %v, seed %d, chip %s, host %s, %s in flight%s", time.Duration(d.DurationNs), d.Seed, d.Chip, d.Host, report.Plural(d.InFlight, "command"), preemption)
-	p.Printf("")
+	p.printf("arrivals for %v, seed %d, chip %s, host %s, %s in flight%s", time.Duration(d.DurationNs), d.Seed, d.Chip, d.Host, report.Plural(d.InFlight, "command"), preemption)
+	p.printf("")
 	t := terminal.NewTable(
 		terminal.Word("client", 0), terminal.Number("prio", 0), terminal.Word("arrival", 3), terminal.Number("calls", 0), terminal.Number("calls/s", 1),
 		terminal.Number("alone", 0), terminal.Number("p50", 0), terminal.Number("p90", 2), terminal.Number("p99", 0), terminal.Number("95% CI of p99", 4), terminal.Number("p99.9", 2), terminal.Number("max", 0),
@@ -41,37 +41,37 @@ func WriteLoad(w io.Writer, d *report.Load) error {
 		t.Add(append(row, report.Printable(x.Program))...)
 	}
 	p.Table(t, 0)
-	p.Printf("")
-	p.Printf("engine: busy %s of %s, utilization %.2f%%, %s of descriptors", d.BusyNs.String(), d.TimeNs.String(), 100*d.Utilisation, report.Plural(int(d.Runs), "run"))
-	p.Printf("energy: %s for calls, %s for waiting; mean power %s W; waited %s for power domains to wake", d.EnergyNJ, d.WaitNJ, report.Rate(d.MeanW), d.WakeNs)
+	p.printf("")
+	p.printf("engine: busy %s of %s, utilization %.2f%%, %s of descriptors", d.BusyNs.String(), d.TimeNs.String(), 100*d.Utilisation, report.Plural(int(d.Runs), "run"))
+	p.printf("energy: %s for calls, %s for waiting; mean power %s W; waited %s for power domains to wake", d.EnergyNJ, d.WaitNJ, report.Rate(d.MeanW), d.WakeNs)
 	p.printQueueWaits(d)
 	if d.HostStages != nil {
-		p.Printf("host, each call: %s", formatStages(d.HostStages))
+		p.printf("host, each call: %s", formatStages(d.HostStages))
 		admitted := "no other call is admitted"
 		if d.InFlight > 1 {
 			admitted = fmt.Sprintf("at most %d calls are admitted", d.InFlight)
 		}
-		p.Printf("host: other calls may overlap with %s of a call's fixed time; in the rest, %s before the engine works and %s after, %s (%s)", d.HostSplit.BesideNs, d.HostSplit.BeforeNs, d.HostSplit.AfterNs, admitted, d.HostSplit.Evidence)
+		p.printf("host: other calls may overlap with %s of a call's fixed time; in the rest, %s before the engine works and %s after, %s (%s)", d.HostSplit.BesideNs, d.HostSplit.BeforeNs, d.HostSplit.AfterNs, admitted, d.HostSplit.Evidence)
 	}
 	for i := range d.Clients {
 		if x := &d.Clients[i]; x.Stuck > 0 {
-			p.Printf("client %s: %s never completed: on an M1 a second overlapped stream of one process hangs", report.Printable(x.Name), report.Plural(x.Stuck, "call"))
+			p.printf("client %s: %s never completed: on an M1 a second overlapped stream of one process hangs", report.Printable(x.Name), report.Plural(x.Stuck, "call"))
 		}
 	}
 	for i := range d.Clients {
 		if x := &d.Clients[i]; x.SavedBytes > 0 {
-			p.Printf("client %s: %s not copied between host and device, since another client shares the buffer", report.Printable(x.Name), report.Size(x.SavedBytes))
+			p.printf("client %s: %s not copied between host and device, since another client shares the buffer", report.Printable(x.Name), report.Size(x.SavedBytes))
 		}
 	}
 	if m := d.Memory; m != nil {
-		p.Printf("memory at the broker: %s for %s and %s; %s stay wired while no call is pending", report.Size(m.Bytes), report.Plural(m.Models, "model"), report.Plural(m.Adapters, "adapter"), report.Size(m.Wired))
+		p.printf("memory at the broker: %s for %s and %s; %s stay wired while no call is pending", report.Size(m.Bytes), report.Plural(m.Models, "model"), report.Plural(m.Adapters, "adapter"), report.Size(m.Wired))
 	}
 	if d.Cut {
-		p.Printf("arrivals stopped at the limit on calls; raise it with max_calls")
+		p.printf("arrivals stopped at the limit on calls; raise it with max_calls")
 	}
 	p.printTimeline(d)
 	if len(d.Events) > 0 {
-		p.Printf("")
+		p.printf("")
 		t := terminal.NewTable(terminal.Number("at", 0), terminal.Word("client", 0), terminal.Number("call", 0), terminal.Word("event", 0), terminal.Number("for", 0))
 		for _, e := range d.Events {
 			what, took := e.What, ""
@@ -112,14 +112,14 @@ func (p pager) printQueueWaits(d *report.Load) {
 			parts = append(parts, fmt.Sprintf("priority %d %s, at most %s", priority, report.TimeText(clock.Nanoseconds(total/float64(calls))), report.TimeText(longest)))
 		}
 	}
-	p.Printf("mean wait in the task queue: %s", strings.Join(parts, "; "))
+	p.printf("mean wait in the task queue: %s", strings.Join(parts, "; "))
 	if d.Preemption != "abort" {
 		return
 	}
-	p.Printf("preemption: %s stopped in vain, which cost %s of engine time and %s", report.Plural(int(d.Stops), "run"), d.LostNs, d.LostNJ)
+	p.printf("preemption: %s stopped in vain, which cost %s of engine time and %s", report.Plural(int(d.Stops), "run"), d.LostNs, d.LostNJ)
 	for i := range d.Clients {
 		if x := &d.Clients[i]; x.Stops > 0 {
-			p.Printf("client %s: %s stopped, %s of engine time lost", report.Printable(x.Name), report.Plural(int(x.Stops), "run"), x.LostNs)
+			p.printf("client %s: %s stopped, %s of engine time lost", report.Printable(x.Name), report.Plural(int(x.Stops), "run"), x.LostNs)
 		}
 	}
 }
@@ -153,13 +153,13 @@ func (p pager) printTimeline(d *report.Load) {
 	if width == "" {
 		return
 	}
-	p.Printf("")
-	p.Printf("timeline, %s per column: each client's share of the engine, and its power as a share of the highest (. below 5%%, 1 is 10%%, 9 is 90%%, # is 100%%)", width)
+	p.printf("")
+	p.printf("timeline, %s per column: each client's share of the engine, and its power as a share of the highest (. below 5%%, 1 is 10%%, 9 is 90%%, # is 100%%)", width)
 	for k, c := range d.Clients {
-		p.Printf("%-*s |%s|", longest, report.Printable(c.Name), lines[k].String())
+		p.printf("%-*s |%s|", longest, report.Printable(c.Name), lines[k].String())
 	}
 	b := &d.Timeline[peak]
-	p.Printf("%-*s |%s| of %s W, the highest, at %s", longest, "power", lines[len(d.Clients)].String(), report.Rate(b.Watts), b.AtNs)
+	p.printf("%-*s |%s| of %s W, the highest, at %s", longest, "power", lines[len(d.Clients)].String(), report.Rate(b.Watts), b.AtNs)
 }
 
 // shareToDigit returns a character that shows a share in tenths: a space for 0, a point for less

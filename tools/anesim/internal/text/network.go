@@ -10,11 +10,11 @@ import (
 	"unicode/utf8"
 
 	"anesim"
-	"anesim/bench/explain"
-	"anesim/bench/report"
 	"anesim/firmware/engine"
 	"anesim/hw"
 	"anesim/hw/clock"
+	"anesim/internal/explain"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/view"
 )
@@ -26,28 +26,28 @@ import (
 func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain.Explanation, explain string, top int) error {
 	p := newChipPager(w, d.Chip)
 	p.printIncomplete(d.NotModelled)
-	p.Printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Network), report.Plural(len(d.Layers), "layer"),
+	p.printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Network), report.Plural(len(d.Layers), "layer"),
 		report.Plural(len(d.Programs), "program"), d.Chip, res.Options.Chip.Clock.Value/1e9)
 	p.printCall(res)
 	p.printWhatIfs(d.WhatIfs)
 	for i := range d.TooLarge {
-		p.Printf("%s", d.TooLarge[i].String())
+		p.printf("%s", d.TooLarge[i].String())
 	}
 	p.printCoverage(&d.Coverage)
 	if p.Width == 0 {
 		p.printBottlenecks(d, res.Report.PlanarCompute(), x, explain)
 	}
-	p.Printf("")
+	p.printf("")
 	marked := p.printLayers(d, top)
 	p.printInferenceFootnotes(d, marked)
-	p.Printf("")
+	p.printf("")
 	p.printOperations(d)
 	call := "the call itself"
 	if len(d.Programs) != 1 {
 		call = fmt.Sprintf("the calls of %d programs", len(d.Programs))
 	}
 	if len(d.Programs) == 0 {
-		p.Printf("total: no program runs on the engine; there are no cycles, time or energy of it to report")
+		p.printf("total: no program runs on the engine; there are no cycles, time or energy of it to report")
 	} else {
 		p.printTotals(&d.Total, d.Peak, call)
 	}
@@ -60,12 +60,12 @@ func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 	p.printSpills(d.Spilled)
 	p.printPlacement(d.Placement)
 	for _, note := range d.Remarks() {
-		p.Printf("note: %s", report.Printable(note))
+		p.printf("note: %s", report.Printable(note))
 	}
 	p.printHostStages(d)
 	p.printValues(res, d)
 	if len(d.NotModelled) > 0 {
-		p.Printf("not modelled: %s, left out of all totals", report.Plural(len(d.NotModelled), "layer"))
+		p.printf("not modelled: %s, left out of all totals", report.Plural(len(d.NotModelled), "layer"))
 	}
 	for _, g := range report.GroupMissing(d.NotModelled) {
 		first := g.Causes[0]
@@ -73,14 +73,14 @@ func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 		if n := len(g.Behind); n > 0 {
 			line += fmt.Sprintf("; so the shapes of %s after it are unknown", report.Plural(n, "layer"))
 		}
-		p.Printf("%s", line)
+		p.printf("%s", line)
 	}
 	if p.Width == 0 {
 		p.printTotalsAgain(d)
 		return p.Err
 	}
 	// On a terminal, the start of a long report has scrolled away.
-	p.Printf("")
+	p.printf("")
 	p.printNetworkSummary(res, d, x, explain)
 	return p.Err
 }
@@ -125,7 +125,7 @@ func (p pager) printLayers(d *report.Network, top int) map[string]string {
 	}
 	p.Table(t, 0)
 	if n := len(d.Layers) - t.Rows(); n > 0 {
-		p.Printf("and %s, counted in the totals; omit --top to list them", report.Plural(n, "layer")+" more")
+		p.printf("and %s, counted in the totals; omit --top to list them", report.Plural(n, "layer")+" more")
 	}
 	return marked
 }
@@ -145,7 +145,7 @@ func (p pager) printBottlenecks(d *report.Network, planar clock.Cycles, x *expla
 		layers += k.Count
 	}
 	t := &d.Total
-	p.Printf("%v of engine time (%s to %s), %v; %.0f%% of the time in %s:", t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), p.energy(t.EnergyNJ),
+	p.printf("%v of engine time (%s to %s), %v; %.0f%% of the time in %s:", t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), p.energy(t.EnergyNJ),
 		report.Percent(sum, t.Cycles), report.Plural(layers, "layer"))
 	rows := terminal.NewTable(
 		terminal.Word("layer", 0), terminal.Word("op", 0), terminal.Number("layers", 0), terminal.Number("share", 0), terminal.Number("time", 0), terminal.Word("bound by", 0), terminal.Number("of its cycles", 1),
@@ -195,7 +195,7 @@ func (p pager) printMainCauses(c *report.Cycles, planar clock.Cycles) {
 		words = words[:len(words)-1]
 		line = "why: " + strings.Join(words, ", ")
 	}
-	p.Printf("%s", line)
+	p.printf("%s", line)
 }
 
 // formatCause returns the name of a cause with its share of the cycles in percent and its meaning, such as
@@ -250,11 +250,11 @@ func (p pager) printChanges(x *explain.Explanation, command string) {
 	tried := report.Plural(x.Tried.All, "change")
 	if n := x.Tried.Left; n > 0 {
 		if x.Tried.All == 0 {
-			p.Printf("what to change: each of %s would take longer to try than the run; to try them:", report.Plural(n, "change"))
+			p.printf("what to change: each of %s would take longer to try than the run; to try them:", report.Plural(n, "change"))
 			p.Whole("  " + command)
 			return
 		}
-		defer func() { p.Printf("%d more not tried, to take no longer than the run; explain tries more", n) }()
+		defer func() { p.printf("%d more not tried, to take no longer than the run; explain tries more", n) }()
 	}
 	if len(within)+len(alone) == 0 {
 		line := "what to change: none of the " + tried + " tried makes it faster"
@@ -262,30 +262,30 @@ func (p pager) printChanges(x *explain.Explanation, command string) {
 			line = "what to change: the one change tried does not make it faster"
 		}
 		if len(x.Kinds()) <= explain.DefaultTop {
-			p.Printf("%s; to see what limits it:", line)
+			p.printf("%s; to see what limits it:", line)
 			p.Whole("  " + command)
 			return
 		}
-		p.Printf("%s; to try them on more layers:", line)
+		p.printf("%s; to try them on more layers:", line)
 		p.Whole("  " + command + " --top 20")
 		return
 	}
 	if len(within) > 0 {
-		p.Printf("what to change (%s tried), with the gain for the whole network:", tried)
+		p.printf("what to change (%s tried), with the gain for the whole network:", tried)
 		p.Lines(within)
 	}
 	if len(alone) > 0 {
 		if len(within) > 0 {
-			p.Printf("tried on the layer alone with its tensors in memory; in the network it may gain less:")
+			p.printf("tried on the layer alone with its tensors in memory; in the network it may gain less:")
 		} else {
-			p.Printf("what to change (%s tried, each on the layer alone; in the network it may gain less):", tried)
+			p.printf("what to change (%s tried, each on the layer alone; in the network it may gain less):", tried)
 		}
 		p.Lines(alone)
 	}
 	if unmeasured {
-		p.Printf("%s %s", report.UnmeasuredMark, unmeasuredRemark)
+		p.printf("%s %s", report.UnmeasuredMark, unmeasuredRemark)
 	}
-	p.Printf("how, and what each change needs:")
+	p.printf("how, and what each change needs:")
 	p.Whole("  " + command)
 }
 
@@ -331,7 +331,7 @@ const HeadWidth = 100
 // excludes them is printed.
 func (p pager) printIncomplete(list []report.Missing) {
 	if line := report.Incomplete(list); line != "" {
-		p.Printf("%s", line)
+		p.printf("%s", line)
 	}
 }
 
@@ -339,11 +339,11 @@ func (p pager) printIncomplete(list []report.Missing) {
 // figures include.
 func (p pager) printCoverage(c *report.Coverage) {
 	if c.Hosted > 0 && c.Hosted == c.Done {
-		p.Printf("covers: nothing runs on the engine: %d of %s on the host", c.Hosted, report.Plural(c.Nodes, "node"))
+		p.printf("covers: nothing runs on the engine: %d of %s on the host", c.Hosted, report.Plural(c.Nodes, "node"))
 		return
 	}
 	if c.Done == c.Nodes {
-		p.Printf("covers: %s%s, %s multiply-accumulates needed, %s if nothing is kept in L2", formatAllNodes(c), formatHostNodes(c), report.Thousands(c.MACs), report.Size(c.Bytes))
+		p.printf("covers: %s%s, %s multiply-accumulates needed, %s if nothing is kept in L2", formatAllNodes(c), formatHostNodes(c), report.Thousands(c.MACs), report.Size(c.Bytes))
 		return
 	}
 	if c.Unsized > 0 && c.Unsized == c.Nodes-c.Done {
@@ -355,7 +355,7 @@ func (p pager) printCoverage(c *report.Coverage) {
 		if c.Unsized == 1 {
 			others, have = "the other one has", "its work is"
 		}
-		p.Printf("covers: %d of %s%s; %s an unknown shape, so %s not counted", c.Done, report.Plural(c.Nodes, "node"), hosted, others, have)
+		p.printf("covers: %d of %s%s; %s an unknown shape, so %s not counted", c.Done, report.Plural(c.Nodes, "node"), hosted, others, have)
 		p.printMissingOutputs(c)
 		return
 	}
@@ -364,7 +364,7 @@ func (p pager) printCoverage(c *report.Coverage) {
 	if c.Unsized > 0 {
 		line += fmt.Sprintf("; %s of unknown shape not counted in either", report.Plural(c.Unsized, "node"))
 	}
-	p.Printf("%s", line)
+	p.printf("%s", line)
 	p.printMissingOutputs(c)
 }
 
@@ -386,17 +386,17 @@ func (p pager) printMissingOutputs(c *report.Coverage) {
 		case i >= most:
 			others += len(names)
 		case len(names) == 1:
-			p.Printf("output %s needs %s, which is not modelled", names[0], report.Printable(l))
+			p.printf("output %s needs %s, which is not modelled", names[0], report.Printable(l))
 		default:
 			text := strings.Join(names[:min(most, len(names))], ", ")
 			if n := len(names) - most; n > 0 {
 				text += fmt.Sprintf(" and %d more", n)
 			}
-			p.Printf("%s need %s, which is not modelled: %s", report.Plural(len(names), "output"), report.Printable(l), text)
+			p.printf("%s need %s, which is not modelled: %s", report.Plural(len(names), "output"), report.Printable(l), text)
 		}
 	}
 	if others > 0 {
-		p.Printf("further outputs that need other layers which are not modelled: %d", others)
+		p.printf("further outputs that need other layers which are not modelled: %d", others)
 	}
 }
 
@@ -447,7 +447,7 @@ func (p pager) printPrograms(d *report.Network) {
 		if x.File != "" {
 			line += "; written to " + report.Printable(x.File)
 		}
-		p.Printf("%s", line)
+		p.printf("%s", line)
 	}
 }
 
@@ -478,7 +478,7 @@ func (p pager) printPackedWeights(d *report.Network) {
 		if f.in == "fp16" {
 			why = ", since no packed form keeps the same values in fewer bytes"
 		}
-		p.Printf("weights: %s of %s in the file, %s in the engine%s", where, f.as, f.in, why)
+		p.printf("weights: %s of %s in the file, %s in the engine%s", where, f.as, f.in, why)
 	}
 }
 
@@ -492,13 +492,13 @@ func (p pager) printValues(res *anesim.Result, d *report.Network) {
 		if o.Numbers != nil {
 			kind = o.Type + "  "
 		}
-		p.Printf("output  %s %v  %scrc32 %s  %s", report.Printable(o.Port.Name), o.Shape(), kind, engine.Checksum(o.Data), o.Summary())
+		p.printf("output  %s %v  %scrc32 %s  %s", report.Printable(o.Port.Name), o.Shape(), kind, engine.Checksum(o.Data), o.Summary())
 	}
 	if res.Options.Values && len(res.Report.Faults) == 0 {
 		for i := range res.Programs {
 			x := &res.Programs[i]
 			if why := report.WhyNoValues(x); len(x.Outputs) == 0 && why != "" {
-				p.Printf("values: none of program %d: %s", i+1, why)
+				p.printf("values: none of program %d: %s", i+1, why)
 			}
 		}
 	}
@@ -530,12 +530,12 @@ func (p pager) printInputs(res *anesim.Result, d *report.Network) {
 			how = fmt.Sprintf("pseudo-random (--seed %d)", res.Options.Seed)
 		}
 		if how != "" {
-			p.Printf("input   %s %v  %s", report.Printable(in.Name), shape, how)
+			p.printf("input   %s %v  %s", report.Printable(in.Name), shape, how)
 		}
 	}
 	for _, name := range d.Synthetic {
 		if !listed[name] {
-			p.Printf("input   %s  pseudo-random (--seed %d)", report.Printable(name), res.Options.Seed)
+			p.printf("input   %s  pseudo-random (--seed %d)", report.Printable(name), res.Options.Seed)
 		}
 	}
 }
@@ -565,7 +565,7 @@ func (p pager) printLayersByText(label string, d *report.Network, text func(*rep
 		if len(names) > 1 {
 			where = fmt.Sprintf("%d layers (%s)", len(names), where)
 		}
-		p.Printf("%s %s: %s", label, where, what)
+		p.printf("%s %s: %s", label, where, what)
 	}
 }
 
@@ -581,10 +581,10 @@ func (p pager) printHostStages(d *report.Network) {
 	if n == 0 {
 		return
 	}
-	p.Printf("on the host: %s, %v of wall time at rates assumed for a CPU, not part of engine time", report.Plural(n, "layer"), d.StagesNs)
+	p.printf("on the host: %s, %v of wall time at rates assumed for a CPU, not part of engine time", report.Plural(n, "layer"), d.StagesNs)
 	for i := range d.Layers {
 		if l := &d.Layers[i]; l.HostNs > 0 {
-			p.Printf("  %s (%s): %s", report.Printable(l.Name), report.Printable(l.Op), report.Printable(strings.TrimPrefix(l.HostWhy, l.Op+": ")))
+			p.printf("  %s (%s): %s", report.Printable(l.Name), report.Printable(l.Op), report.Printable(strings.TrimPrefix(l.HostWhy, l.Op+": ")))
 		}
 	}
 }

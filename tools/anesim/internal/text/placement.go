@@ -4,7 +4,7 @@ import (
 	"io"
 	"strings"
 
-	"anesim/bench/report"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/terminal"
 )
 
@@ -18,7 +18,7 @@ func (p pager) printPlacement(d *report.Placement) {
 	if d.Segmenter != "shortest-path" {
 		by = " --segmenter " + d.Segmenter
 	}
-	p.Printf("placement (--compute %s%s): %v estimated in %s; rates of CPU, GPU and transfers are assumed",
+	p.printf("placement (--compute %s%s): %v estimated in %s; rates of CPU, GPU and transfers are assumed",
 		d.Compute, by, d.Runtime, report.Plural(d.Segments, "segment"))
 	for i := 0; i < len(d.Operations); {
 		first := &d.Operations[i]
@@ -30,20 +30,20 @@ func (p pager) printPlacement(d *report.Placement) {
 		if end > i+1 {
 			what += " to " + report.Printable(d.Operations[end-1].Path)
 		}
-		p.Printf("  %-6s %s, %s: %v, launch %v, transfer %v (%s)", first.Backend, what, report.Plural(end-i, "layer"),
+		p.printf("  %-6s %s, %s: %v, launch %v, transfer %v (%s)", first.Backend, what, report.Plural(end-i, "layer"),
 			sum, first.LaunchNs, first.CrossNs, report.Size(first.Crossing))
 		i = end
 	}
 	if d.LeaveNs > 0 {
-		p.Printf("  conversion of results to the host's layout: %v", d.LeaveNs)
+		p.printf("  conversion of results to the host's layout: %v", d.LeaveNs)
 	}
 	for i := range d.Operations {
 		for _, m := range d.Operations[i].Messages {
-			p.Printf("  %s: %s", report.Printable(d.Operations[i].Path), report.Printable(m))
+			p.printf("  %s: %s", report.Printable(d.Operations[i].Path), report.Printable(m))
 		}
 	}
 	if n := len(d.WithoutACost); n > 0 {
-		p.Printf("  no cost in the plan: %s", report.Printable(strings.Join(d.WithoutACost, ", ")))
+		p.printf("  no cost in the plan: %s", report.Printable(strings.Join(d.WithoutACost, ", ")))
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"anesim/bench/report"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/terminal"
 )
 
@@ -41,28 +41,28 @@ func WritePrecision(w io.Writer, name, noun string, list []report.PrecisionRow) 
 	// The answer comes first: which layers lose, then the remedy, and the figures last.
 	switch {
 	case len(sums) == 0:
-		p.Printf("%s: no %s multiplies and accumulates", name, noun)
+		p.printf("%s: no %s multiplies and accumulates", name, noun)
 	case len(losers) == 0:
-		p.Printf("%s: sums are nearly as exact as fp16 can be", name)
-		p.Printf("(%s with multiply-accumulates)", report.Plural(len(sums), noun))
+		p.printf("%s: sums are nearly as exact as fp16 can be", name)
+		p.printf("(%s with multiply-accumulates)", report.Plural(len(sums), noun))
 	default:
 		verb := "lose accuracy in their sums"
 		if len(losers) == 1 {
 			verb = "loses accuracy in its sums"
 		}
-		p.Printf("%s: %d of %s %s", name, len(losers), report.Plural(len(sums), noun), verb)
+		p.printf("%s: %d of %s %s", name, len(losers), report.Plural(len(sums), noun), verb)
 	}
 	if len(helped) > 0 {
 		p.printScales(noun, helped)
 	} else if len(losers) > len(fixed) {
-		p.Printf("no power of two on their weights reduces the error")
+		p.printf("no power of two on their weights reduces the error")
 	}
 	if len(fixed) > 0 {
-		p.Printf("no weights to scale, as in an average pool, whose input can be scaled instead:")
-		p.Printf("  %s", listNames(fixed))
+		p.printf("no weights to scale, as in an average pool, whose input can be scaled instead:")
+		p.printf("  %s", listNames(fixed))
 	}
 	if len(sums) > 0 {
-		p.Printf("")
+		p.printf("")
 		p.printSums(noun, sums)
 	}
 	p.printOtherRounding(noun, list)
@@ -73,7 +73,7 @@ func WritePrecision(w io.Writer, name, noun string, list []report.PrecisionRow) 
 func (p pager) printScales(noun string, list []report.PrecisionRow) {
 	const most = 20
 	slices.SortStableFunc(list, func(a, b report.PrecisionRow) int { return cmp.Compare(b.Sums.Gain(), a.Sums.Gain()) })
-	p.Printf("what to do: multiply weights by a power of two, and the sums by its inverse:")
+	p.printf("what to do: multiply weights by a power of two, and the sums by its inverse:")
 	t := terminal.NewTable(terminal.Word(noun, 0), terminal.Word("op", 0), terminal.Number("error", 0),
 		terminal.Number("weights", 0), terminal.Number("sums", 0), terminal.Number("error then", 0))
 	for _, r := range list[:min(most, len(list))] {
@@ -82,7 +82,7 @@ func (p pager) printScales(noun string, list []report.PrecisionRow) {
 	}
 	p.TableWithin(t, precisionWidth, 2)
 	if n := len(list) - most; n > 0 {
-		p.Printf("  and %d more (--json: precision.sums.shift)", n)
+		p.printf("  and %d more (--json: precision.sums.shift)", n)
 	}
 	p.Lines([]string{
 		"  how: scale weights and bias in the network's file, and put a multiplication",
@@ -117,7 +117,7 @@ func (p pager) printSums(noun string, list []report.PrecisionRow) {
 		"largest sum: magnitude of a partial sum; at the limit it becomes infinite",
 	})
 	if sampled < results {
-		p.Printf("figures are from a sample of %s of %s results, the same in every run", report.Thousands(sampled), report.Thousands(results))
+		p.printf("figures are from a sample of %s of %s results, the same in every run", report.Thousands(sampled), report.Thousands(results))
 	}
 }
 
@@ -135,20 +135,20 @@ func (p pager) printOtherRounding(noun string, list []report.PrecisionRow) {
 		names[r.Rounds] = append(names[r.Rounds], report.Printable(r.Name))
 	}
 	if len(order) > 0 {
-		p.Printf("")
+		p.printf("")
 		other := ""
 		if slices.ContainsFunc(list, func(r report.PrecisionRow) bool { return r.Sums != nil }) {
 			other = "other "
 		}
-		p.Printf("what the %s%ss round:", other, noun)
+		p.printf("what the %s%ss round:", other, noun)
 	}
 	for _, what := range order {
-		p.Printf("  %s:", listNames(names[what]))
-		p.Printf("    %s", report.Printable(what))
+		p.printf("  %s:", listNames(names[what]))
+		p.printf("    %s", report.Printable(what))
 	}
 	if len(order) > 0 {
-		p.Printf("maxima, minima, ReLU and copies are exact; a table has straight lines between")
-		p.Printf("points of the function")
+		p.printf("maxima, minima, ReLU and copies are exact; a table has straight lines between")
+		p.printf("points of the function")
 	}
 }
 

@@ -9,11 +9,11 @@ import (
 	"strings"
 
 	"anesim"
-	"anesim/bench/report"
 	"anesim/firmware/engine"
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/hw/machine"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/terminal"
 )
 
@@ -43,8 +43,8 @@ func (p pager) energy(e clock.Nanojoules) string {
 	return report.EnergyText(e)
 }
 
-// Printf prints a line like [terminal.Pager.Printf]. Times and energies have three significant digits.
-func (p pager) Printf(format string, args ...any) {
+// printf prints a line like [terminal.Pager.Printf]. Times and energies have three significant digits.
+func (p pager) printf(format string, args ...any) {
 	for i, x := range args {
 		switch x := x.(type) {
 		case clock.Nanoseconds:
@@ -88,31 +88,31 @@ func formatCells[R any](columns []report.Column[R], row *R) []string {
 // the JSON report of res. On a terminal, a summary follows; explain is as in [WriteRunSummary].
 func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions, explain string) error {
 	p := newChipPager(w, d.Chip)
-	p.Printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Program), d.Form, report.Plural(res.Report.Count(), "descriptor"),
+	p.printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Program), d.Form, report.Plural(res.Report.Count(), "descriptor"),
 		d.Chip, res.Options.Chip.Clock.Value/1e9)
 	for _, x := range d.Parameters {
-		p.Printf("run-time parameter %s; --bind %s=VALUE sets it", report.Printable(x.String()), report.Printable(x.Name))
+		p.printf("run-time parameter %s; --bind %s=VALUE sets it", report.Printable(x.String()), report.Printable(x.Name))
 	}
 	p.printCall(res)
 	p.printWhatIfs(d.WhatIfs)
-	p.Printf("")
+	p.printf("")
 	columns, t := newReportTable(p, report.DescriptorColumns)
 	for i := range d.Descriptors {
 		t.Add(formatCells(columns, &d.Descriptors[i])...)
 	}
 	p.Table(t, 0)
 	if r := d.Rest; r != nil {
-		p.Printf("and %s more, %v and %v, in the totals; --csv lists all", report.Thousands(uint64(r.Descriptors)), r.TimeNs, p.energy(r.EnergyNJ))
+		p.printf("and %s more, %v and %v, in the totals; --csv lists all", report.Thousands(uint64(r.Descriptors)), r.TimeNs, p.energy(r.EnergyNJ))
 	}
 	if n := res.Report.Again; n > 0 {
-		p.Printf("calls not listed: %s, each as long as the last; the totals count them, --csv lists them", report.Thousands(uint64(n)))
+		p.printf("calls not listed: %s, each as long as the last; the totals count them, --csv lists them", report.Thousands(uint64(n)))
 	}
 	for _, l := range d.Limits {
 		if strings.HasPrefix(l.Where, "layer ") {
-			p.Printf("%s: %s", l.Kind, report.Printable(l.What))
+			p.printf("%s: %s", l.Kind, report.Printable(l.What))
 		}
 	}
-	p.Printf("")
+	p.printf("")
 	p.printTotals(&d.Total, d.Peak, "the call itself")
 	p.printUnmeasured(res.Report)
 	p.printWallTime(res, &d.Total, d.Host)
@@ -124,16 +124,16 @@ func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions, expl
 	}
 	p.printInputsAndOutputs(res, d)
 	for _, x := range res.Report.Faults {
-		p.Printf("FAULT: %s", report.Printable(x.String()))
+		p.printf("FAULT: %s", report.Printable(x.String()))
 	}
 	if o.Constants {
 		p.printConstants(d)
 	}
 	if p.Width > 0 {
-		p.Printf("")
+		p.printf("")
 		p.printRunSummary(res, d, explain)
 	} else if explain != "" {
-		p.Printf("what to change: %s", explain)
+		p.printf("what to change: %s", explain)
 	}
 	return p.Err
 }
@@ -142,14 +142,14 @@ func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions, expl
 // effect.
 func (p pager) printWhatIfs(list []report.WhatIf) {
 	for _, w := range list {
-		p.Printf("what-if: %s", w)
+		p.printf("what-if: %s", w)
 	}
 }
 
 // printTotals prints the cycles, time and energy of a run, and its rates next to the chip's peak
 // rates. The phrase dispatch names the dispatches, which draw a fixed energy.
 func (p pager) printTotals(t *report.Wall, peak report.Rates, dispatch string) {
-	p.Printf("total: %s cycles, %v of engine time (%s to %s), %v%s",
+	p.printf("total: %s cycles, %v of engine time (%s to %s), %v%s",
 		report.Thousands(t.Cycles), t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), p.energy(t.EnergyNJ), p.dispatchShare(t.DispatchNJ, dispatch))
 	share := func(rate, peak float64, unit string) string {
 		return fmt.Sprintf("%s %s (%.1f%% of peak)", report.Rate(rate), unit, report.Percent(rate, peak))
@@ -161,7 +161,7 @@ func (p pager) printTotals(t *report.Wall, peak report.Rates, dispatch string) {
 	if t.MACs > 0 && t.TimeNs > 0 {
 		line += fmt.Sprintf("; %s MACs, %s", report.Thousands(t.MACs), share(t.TFLOPS, peak.TFLOPS, "TFLOP/s"))
 	}
-	p.Printf("%s", line)
+	p.printf("%s", line)
 }
 
 // printWallTime prints the wall time of a run, with the times of the host, of idling and of waking
@@ -169,22 +169,22 @@ func (p pager) printTotals(t *report.Wall, peak report.Rates, dispatch string) {
 func (p pager) printWallTime(res *anesim.Result, t *report.Wall, preset string) {
 	switch host := res.Host(); {
 	case host > 0:
-		p.Printf("wall: %v, %v of it %s", t.WallNs, host, formatHostSources(res, preset))
+		p.printf("wall: %v, %v of it %s", t.WallNs, host, formatHostSources(res, preset))
 		if note := res.Options.Host.ChipNote(res.Options.Chip.Name); note != "" {
-			p.Printf("note: %s", note)
+			p.printf("note: %s", note)
 		}
 	case t.IdleNs > 0:
-		p.Printf("wall: %v", t.WallNs)
+		p.printf("wall: %v", t.WallNs)
 	}
 	if h := t.HostParts; h != nil {
-		p.Printf("host, each call: %s; tensors and weights %v in all; about %g interrupts", formatStages(h.Stages), h.DataNs, h.Interrupts*float64(h.Dispatches))
+		p.printf("host, each call: %s; tensors and weights %v in all; about %g interrupts", formatStages(h.Stages), h.DataNs, h.Interrupts*float64(h.Dispatches))
 	}
 	if t.IdleNs > 0 {
 		off := fmt.Sprintf("rails off after %s of a gap", report.TimeText(res.RailsOff()))
 		if math.IsInf(float64(res.RailsOff()), 1) {
 			off = "the rails stay on"
 		}
-		p.Printf("idle: %v, %s (%s); wake: %v, %s; in all %s over the wall time",
+		p.printf("idle: %v, %s (%s); wake: %v, %s; in all %s over the wall time",
 			t.IdleNs, p.energy(t.IdleNJ), off, t.WakeNs, p.energy(t.WakeNJ), p.energy(t.WallEnergyNJ))
 	}
 }
@@ -234,7 +234,7 @@ func (p pager) printCycles(c *report.Cycles, planar clock.Cycles, saved uint64) 
 	if saved > 0 {
 		line += fmt.Sprintf("; overlap with the previous descriptor saves %s cycles", report.Thousands(saved))
 	}
-	p.Printf("%s", line)
+	p.printf("%s", line)
 }
 
 // formatEngines returns text with the shares of all cycles in which the array and the planar engine
@@ -267,7 +267,7 @@ func (p pager) printEnergies(t *report.Wall) {
 		}
 	}
 	if len(parts) > 0 {
-		p.Printf("energy: %s", strings.Join(parts, ", "))
+		p.printf("energy: %s", strings.Join(parts, ", "))
 	}
 }
 
@@ -287,7 +287,7 @@ func (p pager) printAdvice(d *report.Run) {
 			return
 		}
 		if !said[x.Bound] {
-			p.Printf("descriptor %d (%.0f%% of cycles): %s", x.Index, share, x.Advice)
+			p.printf("descriptor %d (%.0f%% of cycles): %s", x.Index, share, x.Advice)
 		}
 		said[x.Bound] = true
 	}
@@ -296,8 +296,8 @@ func (p pager) printAdvice(d *report.Run) {
 func (p pager) printCounters(d *report.Run) {
 	for i := range d.Descriptors {
 		x := &d.Descriptors[i]
-		p.Printf("")
-		p.Printf("counters of descriptor %d", x.Index)
+		p.printf("")
+		p.printf("counters of descriptor %d", x.Index)
 		t := terminal.NewTable(terminal.Word("counter", 0), terminal.Number("value", 0))
 		for name, v := range x.Counters.All() {
 			t.Add(name, report.Thousands(v))
@@ -309,7 +309,7 @@ func (p pager) printCounters(d *report.Run) {
 // printInputsAndOutputs prints the inputs of a run, its outputs, and caveats about their values.
 func (p pager) printInputsAndOutputs(res *anesim.Result, d *report.Run) {
 	if !res.Options.Values {
-		p.Printf("values: not computed (--timing-only)")
+		p.printf("values: not computed (--timing-only)")
 		return
 	}
 	for _, in := range res.Inputs {
@@ -321,25 +321,25 @@ func (p pager) printInputsAndOutputs(res *anesim.Result, d *report.Run) {
 		case !given:
 			how = "state, zero at first"
 		}
-		p.Printf("input   %s %v  %s", report.Printable(in.Port.Name), in.Port.Shape, how)
+		p.printf("input   %s %v  %s", report.Printable(in.Port.Name), in.Port.Shape, how)
 	}
 	if len(res.Outputs) == 0 {
 		if len(res.Report.Faults) == 0 {
-			p.Printf("values: none: %s", report.WhyNoOutputs(res))
+			p.printf("values: none: %s", report.WhyNoOutputs(res))
 		}
 		return
 	}
 	for i := range res.Report.Descriptors {
 		if d := &res.Report.Descriptors[i]; d.Caveat() != "" {
-			p.Printf("caveat  descriptor %d: %s", d.Index, d.Caveat())
+			p.printf("caveat  descriptor %d: %s", d.Index, d.Caveat())
 		}
 	}
 	for _, note := range res.PrecisionNotes() {
-		p.Printf("note: %s", report.Printable(note))
+		p.printf("note: %s", report.Printable(note))
 	}
 	p.printCalls(res, d.State)
 	for _, out := range res.Outputs {
-		p.Printf("output  %s %v  crc32 %s  %s%s", report.Printable(out.Port.Name), out.Port.Shape, engine.Checksum(out.Data), out.Summary(), describeIdentity(res, out))
+		p.printf("output  %s %v  crc32 %s  %s%s", report.Printable(out.Port.Name), out.Port.Shape, engine.Checksum(out.Data), out.Summary(), describeIdentity(res, out))
 	}
 }
 
@@ -353,20 +353,20 @@ func (p pager) printCalls(res *anesim.Result, state *report.State) {
 	list := res.Programs[0].Dispatches
 	for n := range list {
 		if n == shown && len(list) > 2*shown {
-			p.Printf("call    ... %d more", len(list)-2*shown)
+			p.printf("call    ... %d more", len(list)-2*shown)
 		}
 		if n >= shown && n < len(list)-shown {
 			continue
 		}
 		for _, out := range list[n].Outputs {
-			p.Printf("call %-3d %s  crc32 %s  %s", n+1, report.Printable(out.Port.Name), engine.Checksum(out.Data), (&anesim.Output{Port: out.Port, Data: out.Data}).Summary())
+			p.printf("call %-3d %s  crc32 %s  %s", n+1, report.Printable(out.Port.Name), engine.Checksum(out.Data), (&anesim.Output{Port: out.Port, Data: out.Data}).Summary())
 		}
 	}
 	for _, a := range state.Aliases {
-		p.Printf("state   %s is %s of the next call, %s", report.Printable(a.Output), report.Printable(a.Input), report.Size(a.Bytes))
+		p.printf("state   %s is %s of the next call, %s", report.Printable(a.Output), report.Printable(a.Input), report.Size(a.Bytes))
 	}
 	if state.HostCopyBytes > 0 {
-		p.Printf("state saves %s of host copies; %s fewer are moved", report.Size(state.HostCopyBytes), report.Size(state.DRAMBytes))
+		p.printf("state saves %s of host copies; %s fewer are moved", report.Size(state.HostCopyBytes), report.Size(state.DRAMBytes))
 	}
 }
 
@@ -382,9 +382,9 @@ func describeIdentity(res *anesim.Result, out anesim.Output) string {
 }
 
 func (p pager) printConstants(d *report.Run) {
-	p.Printf("")
-	p.Printf("constants of %s", d.Chip)
+	p.printf("")
+	p.printf("constants of %s", d.Chip)
 	for _, k := range d.Constants {
-		p.Printf("  %-16s  %s  %s  %s  %s", k.Name, report.Number(k.Value), k.Unit, k.Evidence, k.Source)
+		p.printf("  %-16s  %s  %s  %s  %s", k.Name, report.Number(k.Value), k.Unit, k.Evidence, k.Source)
 	}
 }

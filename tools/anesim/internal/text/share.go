@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 
-	"anesim/bench/explain"
-	"anesim/bench/report"
 	"anesim/hw/machine"
+	"anesim/internal/explain"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/terminal"
 )
 
@@ -53,8 +53,8 @@ func (p pager) printInferenceFootnotes(d *report.Network, marks map[string]strin
 				share += float64(d.Layers[i].Total.TimeNs / d.Total.TimeNs)
 			}
 		}
-		p.Printf("%s %.1f%% of the time is inferred:", marks[what][1:], 100*share)
-		p.Printf("    %s", what)
+		p.printf("%s %.1f%% of the time is inferred:", marks[what][1:], 100*share)
+		p.printf("    %s", what)
 	}
 }
 
@@ -95,7 +95,7 @@ func (p pager) printOperations(d *report.Network) {
 		t.Add(row[:len(columns)]...)
 	}
 	p.Table(t, 0)
-	p.Printf("")
+	p.printf("")
 }
 
 // printTotalsAgain prints the totals of a network again, because the first lines of a long report
@@ -123,7 +123,7 @@ func (p pager) printTotalsAgain(d *report.Network) {
 	if t.IdleNs > 0 {
 		energy = t.WallEnergyNJ
 	}
-	p.Printf("in all: %s%v of engine time (%s to %s), %s%v; %s of weights%s, %s of device memory",
+	p.printf("in all: %s%v of engine time (%s to %s), %s%v; %s of weights%s, %s of device memory",
 		wall, t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), rate, p.energy(energy), report.Size(d.Memory.WeightBytes), made, report.Size(d.Memory.AllBytes))
 }
 
@@ -152,6 +152,6 @@ func (p pager) printAssumptions(parts []explain.Part) {
 		if n := len(names[what]); n > 1 {
 			which += fmt.Sprintf(" and %d more", n-1)
 		}
-		p.Printf("inferred, of %.1f%% of the cycles (%s): %s", 100*share[what], which, what)
+		p.printf("inferred, of %.1f%% of the cycles (%s): %s", 100*share[what], which, what)
 	}
 }

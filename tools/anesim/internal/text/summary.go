@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 
 	"anesim"
-	"anesim/bench/explain"
-	"anesim/bench/report"
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/hw/machine"
+	"anesim/internal/explain"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/view"
 )
@@ -110,7 +110,7 @@ func (p pager) printHeadline(name string, res *anesim.Result, t *report.Wall) {
 	chip := res.Options.Chip.Name
 	name = report.Printable(name)
 	if t.TimeNs <= 0 {
-		p.Printf("%s on %s: nothing runs on the engine", terminal.CutMiddle(name, summaryWidth/2), chip)
+		p.printf("%s on %s: nothing runs on the engine", terminal.CutMiddle(name, summaryWidth/2), chip)
 		return
 	}
 	on, calls := " on "+chip+":", ""

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"anesim/bench/explain"
-	"anesim/bench/report"
 	"anesim/hw"
 	"anesim/hw/clock"
+	"anesim/internal/explain"
+	"anesim/internal/report"
 )
 
 // printUnmeasured prints the share of the time that no measured row covers, and the operations that
@@ -32,7 +32,7 @@ func (p pager) printUnmeasured(r *hw.Report) {
 	for _, w := range works {
 		names = append(names, w.String())
 	}
-	p.Printf("%s %.1f%% of the time is unmeasured work, so the interval is wider: %s", report.UnmeasuredMark,
+	p.printf("%s %.1f%% of the time is unmeasured work, so the interval is wider: %s", report.UnmeasuredMark,
 		report.Percent(part, r.Time), strings.Join(names, ", "))
 }
 

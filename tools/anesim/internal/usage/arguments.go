@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"anesim/hw/spelling"
+	"anesim/internal/spelling"
 )
 
 // NoArgs returns an error if args is not empty. The error says that args[0] is an unknown command.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"strings"
 
-	"anesim/bench/explain"
-	"anesim/bench/report"
+	"anesim/internal/explain"
+	"anesim/internal/report"
 )
 
 // Outcomes describes how many of the changes had each outcome, such as "2 help, 3 do not". It

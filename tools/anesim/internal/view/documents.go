@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/bench/report"
 	"anesim/hw"
+	"anesim/internal/report"
 )
 
 // FromRun converts the JSON report of a run to the form that pages and pictures use. Its items are

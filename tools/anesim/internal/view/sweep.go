@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 
-	"anesim/bench/report"
 	"anesim/hw/clock"
+	"anesim/internal/report"
 )
 
 // A Sweep is the JSON report of a sweep: the column names and the rows of its CSV file.

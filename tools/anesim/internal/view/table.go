@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/bench/report"
+	"anesim/internal/report"
 )
 
 // A Table is a table on a page. Each row has one cell per column.

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"anesim"
-	"anesim/bench/report"
 	"anesim/hw/clock"
+	"anesim/internal/report"
 )
 
 // A Report is a result in the form that pages and pictures use. Fields that do not apply to the

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"anesim/bench/explain"
-	"anesim/bench/report"
 	"anesim/hw/clock"
+	"anesim/internal/explain"
+	"anesim/internal/report"
 )
 
 func TestOutcomes(t *testing.T) {
