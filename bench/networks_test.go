@@ -28,7 +28,7 @@ func TestNetworks(t *testing.T) {
 	// DistilBERT was measured in its publisher's form for the engine, at a batch that is not stated: some 1,100
 	// tasks, each of which takes 3 us longer than in the model, although no other program shows such a cost.
 	// The same program on an M1 Max under macOS took 1.22 times as long as on an M1 whose clock is lower.
-	within := map[string]float64{"t074": 0.45, "p3": 0.18, "p1": 0.05, "p2": 0.05, "r0214": 0.25, "t017": 0.18, "r0189": 0.1, "t083": 0.1, "t075": 0.1, "t076": 0.1, "t058": 0.05, "r0191": 0.05}
+	within := map[string]float64{"t074": 0.45, "p3": 0.18, "p1": 0.05, "p2": 0.05, "r0214": 0.25, "t017": 0.18, "t083": 0.1, "t075": 0.1, "t076": 0.1, "t058": 0.05, "r0191": 0.05}
 	for i := range list {
 		r := &list[i]
 		t.Logf("%s: %.0f us of engine, %.0f in memory, %.0f of host, published %.0f: %+.1f %%, with its family left out %+.1f %%", r.Row.Network,

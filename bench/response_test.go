@@ -277,8 +277,9 @@ func TestConflictingStridesCost(t *testing.T) {
 		if register == "ResultRowStride" {
 			s, p = skewed.Units.L2Writeback, plain.Units.L2Writeback
 		}
-		if p < 4*s {
-			t.Errorf("%s: %d cycles of the L2 with a skew, %d without", register, s, p)
+		// A skewed patch of 256 pixels takes four fetches of 128 bytes, and one of rows on the same banks eight.
+		if p < 2*s {
+			t.Errorf("%s: %d cycles of L2 with a skew, %d without", register, s, p)
 		}
 		if plain.Cycles.Total() < skewed.Cycles.Total() {
 			t.Errorf("%s: %d cycles with a skew, %d without", register, skewed.Cycles.Total(), plain.Cycles.Total())

@@ -179,7 +179,7 @@ func newH13Chip() Chip {
 		LaneRate:      evidence.New(5e9, "B/s", evidence.Assumed, "limit of one weight lane, set by its outstanding transfers; at least a sixteenth of the measured weight stream, 3.75e9"),
 
 		EngineStep:    evidence.New(10.5e-3, "W/engine", evidence.Measured, "10-11 mW for each additional engine in a loop of calls that is bound by dispatches (guide, core scaling; on the H13g)"),
-		EngineHold:    evidence.New(0.25e6, "ns", evidence.Assumed, "time for which an engine draws its step after work: loops of 0.21 ms show all of it, and the errors of the energies of matmuls and convolutions are about equal for shorter times and larger for longer ones (median 3.2 % with 0.05 ms, 3.0 % with 0.25 ms, 3.0 % with 0.5 ms, 3.5 % with 2 ms)"),
+		EngineHold:    evidence.New(0.25e6, "ns", evidence.Assumed, "time for which an engine draws its step after work: loops of 0.21 ms show all of it, and the errors of the energies of matmuls and convolutions are about equal for shorter times and larger for longer ones (median 3.2 % with 0.05 ms, 2.8 % with 0.25 ms, 3.0 % with 0.5 ms, 3.6 % with 2 ms)"),
 		ZeroMACEnergy: evidence.New(0.1, "pJ/MAC", evidence.Assumed, "multiply-accumulate with a zero operand: the energy of row r0119, 16 layers half of whose operands a ReLU made zero, does not allow more"),
 
 		DispatchEnergy: evidence.New(0, "nJ/dispatch", evidence.Fitted, "with bounds from 0 up, fits of the energies of both chips give 0: short calls cost what the powered rail draws"),

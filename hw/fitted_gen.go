@@ -3,22 +3,22 @@
 package hw
 
 const (
-	m1ReadRate        = 6.228e+10
-	m1maxReadRate     = 5.443e+10
-	h13TransposeRate  = 9.831
-	h13PlanarRate     = 1.99e+10
-	h13KernelOverlap  = 0.2241
+	m1ReadRate        = 6.23e+10
+	m1maxReadRate     = 5.449e+10
+	h13TransposeRate  = 10.15
+	h13PlanarRate     = 2.057e+10
+	h13KernelOverlap  = 0.1955
 	m1MACEnergy       = 2.13
 	m1DRAMEnergy      = 19.59
-	m1PlanarEnergy    = 33.25
-	m1TableEnergy     = 20.71
-	m1ActivePower     = 0.3331
+	m1PlanarEnergy    = 33.41
+	m1TableEnergy     = 20.72
+	m1ActivePower     = 0.3332
 	m1HoldTime        = 7.276e+06
 	m1maxMACEnergy    = 1.101
-	m1maxDRAMEnergy   = 15.1
-	m1maxPlanarEnergy = 16.87
-	m1maxTableEnergy  = 48.24
-	m1maxActivePower  = 0.669
+	m1maxDRAMEnergy   = 15.11
+	m1maxPlanarEnergy = 17.92
+	m1maxTableEnergy  = 48.07
+	m1maxActivePower  = 0.6693
 	m1maxHoldTime     = 1.092e+06
 )
 
@@ -26,11 +26,11 @@ const (
 // session the fit had not seen, and of how many rows. Kinds of few rows are pooled. Of work that no
 // row covers: whose kind the fit had not seen, widened until the bounds hold as many operations.
 const (
-	windowLow, windowHigh, windowRows             = 0.936, 1.150, 25
-	pointLow, pointHigh, pointRows                = 0.936, 1.150, 25
-	productLow, productHigh, productRows          = 0.905, 1.193, 20
-	passLow, passHigh, passRows                   = 0.936, 1.150, 25
-	unmeasuredLow, unmeasuredHigh, unmeasuredRows = 0.822, 1.883, 32
+	windowLow, windowHigh, windowRows             = 0.921, 1.197, 25
+	pointLow, pointHigh, pointRows                = 0.921, 1.197, 25
+	productLow, productHigh, productRows          = 0.903, 1.206, 20
+	passLow, passHigh, passRows                   = 0.921, 1.197, 25
+	unmeasuredLow, unmeasuredHigh, unmeasuredRows = 0.674, 1.307, 32
 )
 
 // workRows is the number of measured rows that cover each kind of work.

@@ -92,6 +92,26 @@ func TestConcatenationsInPlace(t *testing.T) {
 	}
 }
 
+// TestRelease2023Concatenates checks that the compiler of 2023 copies what later releases write in place.
+func TestRelease2023Concatenates(t *testing.T) {
+	for release, want := range map[layer.Release]int{layer.Newest: 0, layer.Release2023: 2} {
+		n := &Network{Inputs: []Tensor{{Name: "x", Shape: layer.Shape{N: 1, C: 8, H: 8, W: 8}}}, Nodes: []Node{
+			{Part: newConv(t, 1, 8, 4), Inputs: []string{"x"}, Output: "a"}, {Part: newConv(t, 1, 8, 4), Inputs: []string{"x"}, Output: "b"},
+			{Part: newConcat(t, 1, 4, 4), Inputs: []string{"a", "b"}, Output: "c"}, {Part: newConv(t, 1, 8, 4), Inputs: []string{"c"}, Output: "y"},
+		}, Outputs: []string{"y"}}
+		for i := range n.Nodes {
+			n.Nodes[i].Part.Layer.Release = release
+		}
+		j, err := n.Join()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := j.Nodes[2].Tasks; got != want {
+			t.Errorf("release %v: %d copies; want %d", release, got, want)
+		}
+	}
+}
+
 // TestInPlaceWritesItsChannels checks where a producer writes if its result is a part of another
 // tensor in memory: behind the planes of the parts before it.
 func TestInPlaceWritesItsChannels(t *testing.T) {
