@@ -27,6 +27,9 @@ type figure struct{ page, begins, text string }
 // Pages state the accuracy that the command computes, and what tables of tests say. -update
 // writes them.
 func TestAccuracyFigures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it computes every figure of two pages: a run that is not short has them")
+	}
 	root := filepath.Join("..", "..", "..", "..")
 	f := newFigures(t, root)
 	for _, page := range []string{"README.md", "docs/accuracy.md"} {

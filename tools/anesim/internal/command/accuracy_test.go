@@ -142,6 +142,9 @@ func TestAccuracyRefusesFlags(t *testing.T) {
 }
 
 func TestAccuracyNetworks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it times all published networks, twice: a run that is not short has them")
+	}
 	out, errs, code := invoke("accuracy", "--networks", "--rows")
 	if code != exitDone || !strings.Contains(out, "MobileOne-S4") || !strings.Contains(out, "\nDenseNet-121\n") {
 		t.Fatalf("exit %d: %s%s", code, out, errs)

@@ -223,14 +223,14 @@ func TestFitFindsSquares(t *testing.T) {
 // function of its number of layers, fitted to all networks of its shape, and at most that of
 // docs/limits.md. Layers of half of the shapes' networks are elementwise, and those of the other half
 // have matmuls, softmax and norms. With LONG it draws ten networks of 1,000 to 16,000 layers of each
-// shape and half, and NETWORKS=n sets the number of all. Otherwise it draws three of up to 1,000, and of
+// shape and half, and NETWORKS=n sets the number of all. Otherwise it draws three of up to 600, and of
 // each shape one half, in turn, because a test run has minutes for everything.
 func TestShapesGrow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("networks of thousands of layers, each in a process of its own, are too slow for a short run")
 	}
 	t.Parallel()
-	count, most, all := 3, 1000, false
+	count, most, all := 3, 600, false
 	if os.Getenv("LONG") != "" {
 		count, most, all = 10, 16000, true
 	}

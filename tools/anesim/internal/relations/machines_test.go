@@ -71,7 +71,11 @@ func TestMachinesAgree(t *testing.T) {
 		}
 	}
 	programs := 0
-	for _, name := range []string{"picture.mil", "classifier.mlpackage", "decoder-step.onnx", "decode.yaml", "observed.yaml", "transformer.yaml", "mobilenetv2.yaml", "resnet50.yaml"} {
+	files := []string{"picture.mil", "classifier.mlpackage", "decoder-step.onnx", "decode.yaml", "observed.yaml", "transformer.yaml", "mobilenetv2.yaml", "resnet50.yaml"}
+	if testing.Short() {
+		files = files[:4]
+	}
+	for _, name := range files {
 		file := filepath.Join(examples, name)
 		anesimOK(t, "model", file, "--emit", name+".hwx")
 		emitted, err := filepath.Glob(name + "*.hwx")
