@@ -291,3 +291,26 @@ func TestContainerWithOtherDescriptors(t *testing.T) {
 		}
 	}
 }
+
+// TestContainersCountTheirDescriptors checks that the text of a container that has no relocations, less one
+// of its descriptors, is refused: the header still counts it, and no other command would accept the file.
+func TestContainersCountTheirDescriptors(t *testing.T) {
+	p, err := lower.Lower(layer.Layer{Op: layer.Concat, In: layer.Shape{N: 1, C: 32, H: 1, W: 1}, Parts: []int{16, 16}}, layer.Weights{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := Disassemble(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(string(text), "\n.td\n")
+	_, rest, _ := strings.Cut(parts[2], "\n.at")
+	u, err := Assemble("f.td", []byte(parts[0]+"\n.td\n"+parts[1]+"\n.at"+rest), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var unreadable *ContainerError
+	if _, err := u.File(); !errors.As(err, &unreadable) || !strings.Contains(err.Error(), "text has 1 descriptors, but the header declares 2") {
+		t.Errorf("one descriptor of two: %v", err)
+	}
+}

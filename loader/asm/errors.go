@@ -55,7 +55,7 @@ func toLowerASCII(s string) string {
 type ContainerError struct{ Err error }
 
 func (e *ContainerError) Error() string {
-	return fmt.Sprintf("container cannot be read back: %v; its .at lines hold the relocations of the descriptors that it was printed from, which must keep their places and the registers that they write", e.Err)
+	return fmt.Sprintf("container cannot be read back: %v; its .at lines hold the number and the relocations of the descriptors that it was printed from, which must keep their places and the registers that they write", e.Err)
 }
 
 // Unwrap returns the error of reading the container.

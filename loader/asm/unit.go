@@ -2,6 +2,7 @@ package asm
 
 import (
 	"bytes"
+	"fmt"
 
 	"anesim/hw/regs"
 	"anesim/loader"
@@ -41,7 +42,12 @@ func (u *Unit) File() ([]byte, error) {
 	switch {
 	case u.file != nil:
 		copy(u.file[u.textOff:], u.Text)
-		if _, err := loader.Read("container", bytes.NewReader(u.file), int64(len(u.file))); err != nil {
+		p, err := loader.Read("container", bytes.NewReader(u.file), int64(len(u.file)))
+		if err == nil && p.TaskCount != 0 && p.TaskCount != len(u.Chain) {
+			// Reading finds descriptors that were added or dropped only when it walks the chain.
+			err = fmt.Errorf("text has %d descriptors, but the header declares %d", len(u.Chain), p.TaskCount)
+		}
+		if err != nil {
 			return nil, &ContainerError{err}
 		}
 		return u.file, nil
