@@ -243,6 +243,7 @@ func TestAdvance(t *testing.T) {
 		{"many channels", "a = Sub x 0.5; y = Transpose a perm=0312", wide, "a = Sub x 0.5, y = Transpose a [0 3 1 2]"},
 		{"channels that stay last", "a = Sub x 0.5; y = Transpose a perm=0213", picture, "a = Sub x 0.5, y = Transpose a [0 2 1 3]"},
 		{"an unknown shape", "a = Sub x 0.5; y = Transpose a perm=0312", nil, "a = Sub x 0.5, y = Transpose a [0 3 1 2]"},
+		{"a scalar", "a = Sub x 0.5; y = Transpose a perm=", []int{}, "a = Sub x 0.5, y = Transpose a []"},
 		{"nothing that moves", "a = Sub x 0.5; y = Transpose a perm=0312", []int{1, 64, 1, 1}, "a = Sub x 0.5, y = Transpose a [0 3 1 2]"},
 		{"two tensors", "a = Sub x w; y = Transpose a perm=0312", picture, "a = Sub x w, y = Transpose a [0 3 1 2]"},
 		{"a sum that something else reads", "a = Sub x 0.5; b = Relu a; y = Transpose a perm=0312", picture, "a = Sub x 0.5, b = Relu a, y = Transpose a [0 3 1 2]"},

@@ -110,8 +110,8 @@ func AdvanceTransposes(nodes []*graph.Node, outputs []*graph.Value) {
 	}
 	for i, node := range nodes {
 		perm := readPermutation(node)
-		if perm == nil {
-			continue
+		if len(perm) == 0 {
+			continue // no valid permutation, or that of a scalar, which has no rows
 		}
 		slots := []int{i} // the transpose and the nodes before it, the last one first
 		source := node.In[0]
