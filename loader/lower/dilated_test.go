@@ -15,14 +15,15 @@ import (
 )
 
 // Dilated convolutions have the values of the definition: dense, grouped and for each channel, with
-// any padding and batch, and with an activation.
+// any padding (in rows and columns also beyond the window) and batch, and with an activation.
 func TestDilatedValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(*seed, 90))
-	for range 40 {
+	for range 80 {
 		d := 2 + r.IntN(5)
 		taps := layer.Window{Kh: 1 + r.IntN(4), Kw: 1 + r.IntN(3), Sy: 1, Sx: 1 + r.IntN(2)}
 		win := taps.Dilate(d)
-		win.Py, win.Qy, win.Px, win.Qx = r.IntN(win.Kh), r.IntN(win.Kh), r.IntN(win.Kw), r.IntN(win.Kw)
+		beyond := 4 * r.IntN(2)
+		win.Py, win.Qy, win.Px, win.Qx = r.IntN(win.Kh+beyond), r.IntN(win.Kh+beyond), r.IntN(win.Kw+beyond), r.IntN(win.Kw+beyond)
 		s := layer.Shape{N: 1 + r.IntN(2), C: 4 * (1 + r.IntN(3)), H: win.Kh + r.IntN(20), W: win.Kw + r.IntN(60)}
 		l := layer.Conv(s, 4*(1+r.IntN(5)), win)
 		l.Dilation, l.Bias = d, r.IntN(2) == 0

@@ -60,7 +60,8 @@ func phasesTakeFewerSteps(l *layer.Layer, phases []*rowPhase) bool {
 
 // convolveTensor appends the tasks that convolve the tensor at x and write y.
 func convolveTensor(o *Output, j job, made kernels, x, y place.Memory) error {
-	l, c := j.layer, newWidenedConvolution(j)
+	c := newWidenedConvolution(j)
+	l := c.Layer
 	shares, err := c.Shares()
 	if err != nil {
 		return err
@@ -121,21 +122,27 @@ func rowPhases(l *layer.Layer) []*rowPhase {
 	return phases
 }
 
-// newWidenedConvolution returns the convolution of a job with the taps of its weights. If padding
-// is so wide that some outputs read nothing but padding, newWidenedConvolution first enlarges the
-// window of the layer by taps of zero weight. (Apple's compiler uses a separate task in the
-// one such program seen.)
+// newWidenedConvolution returns the convolution of a job with the taps of its weights. Its layer is
+// a copy with the window that widenWindow returns.
 func newWidenedConvolution(j job) *coeff.Convolution {
 	l := j.layer
-	c := &coeff.Convolution{Layer: l, Weights: j.weights, Rows: l.TapRows(), Columns: l.TapColumns()}
-	w := &l.Window
-	y, x := max(0, w.Py+1-w.Kh), max(0, w.Px+1-w.Kw)
-	w.Kh, w.Kw = w.Kh+y, w.Kw+x
-	w.Qy, w.Qx = w.Qy+y, w.Qx+x
+	widened := *l
+	widened.Window = widenWindow(l.Window)
+	// The weights have the taps of the layer's own window.
+	c := &coeff.Convolution{Layer: &widened, Weights: j.weights, Rows: l.TapRows(), Columns: l.TapColumns()}
 	if canFuseTable(j) {
 		c.Table = j.weights.Table
 	}
 	return c
+}
+
+// widenWindow returns w, with taps of zero weight added if the padding is so wide that some outputs
+// read nothing but padding. (Apple's compiler uses a separate task in the one such program seen.)
+func widenWindow(w layer.Window) layer.Window {
+	y, x := max(0, w.Py+1-w.Kh), max(0, w.Px+1-w.Kw)
+	w.Kh, w.Kw = w.Kh+y, w.Kw+x
+	w.Qy, w.Qx = w.Qy+y, w.Qx+x
+	return w
 }
 
 // ConvSource returns the shape of the source as the tasks of convolution l read it, with the
@@ -242,7 +249,9 @@ func canFuseTable(j job) bool {
 func hasRoomForTable(j job) bool {
 	switch l := j.layer; {
 	case l.Op == layer.Convolution:
-		return !computesOutputPairs(l) && (&coeff.Convolution{Layer: l, Weights: j.weights}).FitsTable()
+		widened := *l
+		widened.Window = widenWindow(l.Window)
+		return !computesOutputPairs(&widened) && (&coeff.Convolution{Layer: &widened, Weights: j.weights}).FitsTable()
 	case l.Op == layer.MatMul && l.Second == layer.Constant || l.Op == layer.Linear:
 		return l.In.N*l.In.C*l.In.H <= task.PatchPixels || columnBytes(l)+coeff.TableBytes <= l.LaneBytes()
 	}

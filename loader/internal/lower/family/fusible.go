@@ -42,11 +42,9 @@ func CanFuse(l *layer.Layer, w *layer.Weights) Fusible {
 		t.Bias, t.Table = false, false // its weights are only known at run time
 	}
 	if t.Table {
-		in := *l // newWidenedConvolution changes its window
+		in := *l
 		in.Window.Sy, in.Window.Sx = nativeStride(in.Window.Sy), nativeStride(in.Window.Sx)
-		j := job{layer: &in, weights: w}
-		newWidenedConvolution(j)
-		t.Table = hasRoomForTable(j)
+		t.Table = hasRoomForTable(job{layer: &in, weights: w})
 	}
 	return t
 }
