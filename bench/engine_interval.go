@@ -81,7 +81,7 @@ func engineRatios(rows []measured.Row, predictions map[string]LeftOut, protocol 
 		}
 		l := predictions[r.ID]
 		p := &l[protocol]
-		list = append(list, engineRatio{(r.Warm()*1e3 - (p.Time - p.Engine)) / p.Engine, workKind(r), rowSession(r), r.Op})
+		list = append(list, engineRatio{(float64(r.Warm()*1e3) - (p.Time - p.Engine)) / p.Engine, workKind(r), rowSession(r), r.Op})
 	}
 	return list
 }
