@@ -22,7 +22,7 @@ func (r *Result) computeHostStageTime(s *list.Stage) clock.Nanoseconds {
 	m := r.Machine()
 	for i := range m.Backends {
 		if b := &m.Backends[i]; b.Name == placement.CPU {
-			return clock.Nanoseconds(1e3*b.Launch.Value + max(float64(s.Elements)/b.Rate.Value, float64(s.Bytes)/b.Bandwidth.Value))
+			return clock.Nanoseconds(float64(1e3*b.Launch.Value) + max(float64(s.Elements)/b.Rate.Value, float64(s.Bytes)/b.Bandwidth.Value))
 		}
 	}
 	return 0

@@ -220,7 +220,7 @@ func (r *Result) Waiting() func(engines int, t clock.Nanoseconds) clock.Nanojoul
 func (r *Result) Host() (t clock.Nanoseconds) {
 	for i := range r.Programs {
 		p := &r.Programs[i]
-		t += p.Host * clock.Nanoseconds(len(p.Dispatches)+p.Again)
+		t += clock.Nanoseconds(p.Host * clock.Nanoseconds(len(p.Dispatches)+p.Again))
 	}
 	if len(r.Programs) == 0 {
 		t = r.Stages()

@@ -298,7 +298,7 @@ func fitFloor(list []NetworkResidual, keep func(*NetworkRow) bool) clock.Nanosec
 	for i := range list {
 		n := &list[i]
 		if n.Row.onPhone() && keep(&n.Row) {
-			rests = append(rests, rest{n.Row.Latency*1e3 - float64(n.Engine.Kept), 1 / n.Row.Latency})
+			rests = append(rests, rest{float64(n.Row.Latency*1e3) - float64(n.Engine.Kept), 1 / n.Row.Latency})
 			half += 0.5 / n.Row.Latency
 		}
 	}

@@ -201,7 +201,7 @@ func (s *spread) loss(rows []deviation, cuts [][]int, terms []*float64, start []
 		n, k := float64(c.N), float64(c.Holds)
 		switch {
 		case c.N >= leastInCut:
-			loss += max(0, leastShare*n-k, k-mostShare*n)
+			loss += max(0, float64(leastShare*n)-k, k-float64(mostShare*n))
 		case !c.isPlausible():
 			loss++
 		}
@@ -209,7 +209,7 @@ func (s *spread) loss(rows []deviation, cuts [][]int, terms []*float64, start []
 	const near = 0.01 // far less than a row
 	for i, x := range terms {
 		if start[i] != 0 {
-			loss += near * (max(*x/start[i], start[i]/(*x)) - 1)
+			loss += float64(near * (max(*x/start[i], start[i]/(*x)) - 1))
 		}
 	}
 	return loss

@@ -55,7 +55,7 @@ func (l *Layer) Growth() float64 {
 	if l.Error == nil {
 		return math.Inf(1)
 	}
-	return math.Sqrt(max(0, *l.Error**l.Error-l.Before*l.Before))
+	return math.Sqrt(max(0, float64(*l.Error**l.Error)-float64(l.Before*l.Before)))
 }
 
 // Compare compares the values of plain, a run of a network with values, with float32. It runs the network
@@ -362,7 +362,7 @@ func measureDifference(got []float16.Float16, want []float32) (rms, largest floa
 			continue
 		}
 		d := math.Abs(v - w)
-		errors, squares = errors+d*d, squares+w*w
+		errors, squares = errors+float64(d*d), squares+float64(w*w)
 		most, magnitude = max(most, d), max(magnitude, math.Abs(w))
 	}
 	if errors == 0 {

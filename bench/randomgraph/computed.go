@@ -116,7 +116,7 @@ func addComputedBatchNormalization(b *builder, x string) bool {
 	if len(v.Dims) > 1 || b.randomBool(50) {
 		in[b.randomInt(1, 3)] = b.addInput(channels)
 	}
-	m := (b.tensorMagnitude(x)+4)*6 + 4
+	m := float64((b.tensorMagnitude(x)+4)*6) + 4
 	b.addNode("BatchNormalization", in, v.WithRange(-m, m), newFloatAttribute("epsilon", pickRandom(b, float32(1e-5), 1e-3)))
 	return true
 }

@@ -526,7 +526,7 @@ func addBatchNormalization(b *builder, x string) bool {
 		}
 	}
 	in := []string{x, scale, b.addAddendConstant(c), b.addAddendConstant(c), b.addPositiveConstant(c)}
-	m := (b.tensorMagnitude(x)+2)*3 + 2
+	m := float64((b.tensorMagnitude(x)+2)*3) + 2
 	if m > maxMagnitude {
 		return false
 	}

@@ -151,7 +151,7 @@ func addIntOperator(b *builder, x string) bool {
 	}
 	c := b.addConstant(v.Type, dims, onnxgraph.RandomMultiples(b.rng, onnx.Elements(dims), 1, 5, 1))
 	op := pickRandom(b, "Add", "Sub", "Mul")
-	v.Low, v.High = 5*min(0, v.Low)-5, 5*max(0, v.High)+5
+	v.Low, v.High = float64(5*min(0, v.Low))-5, float64(5*max(0, v.High))+5
 	b.addNode(op, []string{x, c}, v.WithDims(out...))
 	return true
 }

@@ -148,5 +148,5 @@ func (o *Options) Waiting() func(engines int, t clock.Nanoseconds) clock.Nanojou
 func FullPower(c *hw.Chip) float64 {
 	engines := c.Engines.Value
 	macs := float64(engines*c.MACs.Value) * float64(c.Clock.Value)
-	return c.ActivePower.Value + float64(engines*c.EngineStep.Value) + float64(macs*c.MACEnergy.Value)*1e-12
+	return c.ActivePower.Value + float64(engines*c.EngineStep.Value) + float64(float64(macs*c.MACEnergy.Value)*1e-12)
 }

@@ -38,7 +38,7 @@ func (m *Machine) SetPower(s driver.PowerSetting, value uint64) bool {
 		if value < 100 {
 			c := &x.session.Options().Chip
 			active := c.ActivePower.Value
-			p.budget = active + float64(engine.FullPower(c)-active)*(float64(value)/100)
+			p.budget = active + float64(float64(engine.FullPower(c)-active)*(float64(value)/100))
 		}
 	default:
 		return false

@@ -75,10 +75,10 @@ func (p *Precision) addSample(q *Precision, weight float64) {
 	p.Largest = max(p.Largest, q.Largest)
 	p.Limited = p.Limited || q.Limited
 	p.weight = max(p.weight, q.weight)
-	p.exact += weight * q.exact
-	p.fp16 += weight * q.fp16
+	p.exact += float64(weight * q.exact)
+	p.fp16 += float64(weight * q.fp16)
 	for i, e := range q.errors {
-		p.errors[i] += weight * e
+		p.errors[i] += float64(weight * e)
 	}
 }
 
@@ -267,7 +267,7 @@ func (p *Precision) addResults(a mac.Arithmetic, columns [][]float32, weights []
 		if math.IsInf(t.Exact, 0) || t.Exact != t.Exact {
 			continue // an operand is infinite
 		}
-		y := t.Exact*float64(post.Scale) + float64(post.Bias)
+		y := float64(t.Exact*float64(post.Scale)) + float64(post.Bias)
 		if math.Abs(y) > maxHalf {
 			continue // fp16 does not have the result, however the sum is computed
 		}
@@ -280,8 +280,8 @@ func (p *Precision) addResults(a mac.Arithmetic, columns [][]float32, weights []
 		p.Vanished += uint64(t.Vanished)
 		p.Largest = max(p.Largest, t.Largest)
 		d := float64(mac.RoundHalf(float32(y)).Float32()) - y
-		p.exact += y * y
-		p.fp16 += d * d
+		p.exact += float64(y * y)
+		p.fp16 += float64(d * d)
 		exact = append(exact, y)
 	}
 	if len(exact) == 0 {
@@ -317,9 +317,9 @@ func (p *Precision) addResults(a mac.Arithmetic, columns [][]float32, weights []
 		unrounded = 0
 		for l, y := range exact {
 			e := float64(half[l].Float32()) - y
-			*sum += e * e
-			e = float64(acc[l])*float64(rest.Scale) + float64(rest.Bias) - y
-			unrounded += e * e
+			*sum += float64(e * e)
+			e = float64(float64(acc[l])*float64(rest.Scale)) + float64(rest.Bias) - y
+			unrounded += float64(e * e)
 		}
 	}
 }

@@ -142,14 +142,14 @@ func (e *Entry) findPart(name string, layers map[string]*Cost) (*Cost, string, e
 func (x *Expectation) isMetBy(got float64) bool {
 	// Sums of energies in another order differ in their last bits.
 	const rounding = 1e-9 // relative
-	slack := rounding * math.Abs(x.Value)
+	slack := float64(rounding * math.Abs(x.Value))
 	switch x.Bound {
 	case "<=":
 		return got <= x.Value+slack
 	case ">=":
 		return got >= x.Value-slack
 	}
-	return math.Abs(got-x.Value) <= max(x.Tolerance*x.Value, x.rounding)+slack
+	return math.Abs(got-x.Value) <= max(float64(x.Tolerance*x.Value), x.rounding)+slack
 }
 
 // Limit returns the expectation's value and limits as text, such as "590 +-2%" or "at most 600".

@@ -270,7 +270,7 @@ func (g *costGraph) Weight(u, v int64) (w float64, ok bool) {
 	w = g.support[i][to].Ns
 	if from != to {
 		cross, _ := g.crossingCost(i, from, to)
-		w += cross + g.m.Backends[to].Launch.Value*1e3
+		w += cross + float64(g.m.Backends[to].Launch.Value*1e3)
 	}
 	return w, true
 }

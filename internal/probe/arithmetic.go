@@ -169,7 +169,7 @@ func roundToOddFloat32(v float64) float32 {
 func sumExactly(bias float32, x, w []half) half {
 	sum := float64(bias)
 	for i := range x {
-		sum += toFloat64(x[i]) * toFloat64(w[i])
+		sum += float64(toFloat64(x[i]) * toFloat64(w[i]))
 	}
 	return float16.Fromfloat32(float32(sum))
 }

@@ -402,8 +402,8 @@ func (x *comparison) compareErrors(r *rule, a *Answer) {
 	}
 	differences, sum := 0.0, 0.0
 	for i, want := range exact() {
-		differences += (toFloat64(found[i]) - want) * (toFloat64(found[i]) - want)
-		sum += want * want
+		differences += float64((toFloat64(found[i]) - want) * (toFloat64(found[i]) - want))
+		sum += float64(want * want)
 	}
 	if e := math.Sqrt(differences) / math.Sqrt(sum); !math.IsNaN(e) && !math.IsInf(e, 0) {
 		a.RelativeError = e
@@ -424,7 +424,7 @@ func computeExactLinear() []float64 {
 		for o := range linearColumns {
 			sum := 0.0
 			for i, v := range x[r*linearColumns:][:linearColumns] {
-				sum += float64(v) * float64(w[o*linearColumns+i])
+				sum += float64(float64(v) * float64(w[o*linearColumns+i]))
 			}
 			y = append(y, sum)
 		}
@@ -443,7 +443,7 @@ func computeExactConvolution() []float64 {
 		for c := range imageChannels {
 			for dy := max(0, 1-row); dy < min(3, imageSize+1-row); dy++ {
 				for dx := max(0, 1-column); dx < min(3, imageSize+1-column); dx++ {
-					sum += float64(x[(c*imageSize+row+dy-1)*imageSize+column+dx-1]) * w[((o*imageChannels+c)*3+dy)*3+dx]
+					sum += float64(float64(x[(c*imageSize+row+dy-1)*imageSize+column+dx-1]) * w[((o*imageChannels+c)*3+dy)*3+dx])
 				}
 			}
 		}

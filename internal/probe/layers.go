@@ -412,7 +412,7 @@ func (b *builder) askNorms() {
 		}
 		for c, v := range row {
 			softmax.exact = append(softmax.exact, math.Exp(toFloat64(v))/total)
-			norm.exact = append(norm.exact, (toFloat64(v)-mean)/math.Sqrt(variance+epsilon)*toFloat64(gamma[c])+toFloat64(beta[c]))
+			norm.exact = append(norm.exact, float64((toFloat64(v)-mean)/math.Sqrt(variance+epsilon)*toFloat64(gamma[c]))+toFloat64(beta[c]))
 		}
 	}
 	last := b.addConstant(newInteger(-1))

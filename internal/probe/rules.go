@@ -186,7 +186,7 @@ func listRules(c *hw.Chip) []rule {
 					for i := 0; i < len(x); i += 4 {
 						four := 0.0
 						for k := i; k < min(i+4, len(x)); k++ {
-							four += toFloat64(x[k]) * toFloat64(scaled[k])
+							four += float64(toFloat64(x[k]) * toFloat64(scaled[k]))
 						}
 						sum += math.Round(four * units)
 					}

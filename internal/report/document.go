@@ -112,7 +112,7 @@ func newHostParts(r *anesim.Result) *HostParts {
 		p := &r.Programs[i]
 		d.Dispatches += len(p.Dispatches) + p.Again
 	}
-	d.DataNs = max(0, r.Host()-r.Stages()-clock.Nanoseconds(1e3*float64(d.Dispatches)*r.Options.Host.Floor.Value))
+	d.DataNs = max(0, r.Host()-r.Stages()-clock.Nanoseconds(float64(1e3*float64(d.Dispatches)*r.Options.Host.Floor.Value)))
 	return d
 }
 

@@ -111,9 +111,9 @@ func newLoadAlone(c *traffic.Client) (d LoadAlone) {
 	share := 1 / float64(len(works))
 	for i := range works {
 		w := &works[i]
-		d.EngineNs += clock.Nanoseconds(share) * w.EngineTime()
-		d.LatencyNs += clock.Nanoseconds(share) * (w.Outside + c.Host.Before + c.Host.After + w.EngineTime())
-		d.EnergyNJ += clock.Nanojoules(share) * w.Energy
+		d.EngineNs += clock.Nanoseconds(clock.Nanoseconds(share) * w.EngineTime())
+		d.LatencyNs += clock.Nanoseconds(clock.Nanoseconds(share) * (w.Outside + c.Host.Before + c.Host.After + w.EngineTime()))
+		d.EnergyNJ += clock.Nanojoules(clock.Nanojoules(share) * w.Energy)
 		d.Runs = max(d.Runs, len(w.Runs))
 		for _, t := range w.Runs {
 			d.LongestRunNs = max(d.LongestRunNs, t)

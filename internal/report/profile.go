@@ -54,7 +54,7 @@ func WriteProfiles(w io.Writer, name, file string, parts []ProfilePart, waiting 
 		if n := p.Result.Report.Dispatch; n > 0 {
 			b.addSample(b.newSampleStack(nil, "energy: dispatch"), 0, 0, b.nJ.roundNext(float64(n)*b.times), 0)
 		}
-		b.time += p.Result.Report.Time * clock.Nanoseconds(p.Times)
+		b.time += clock.Nanoseconds(p.Result.Report.Time * clock.Nanoseconds(p.Times))
 		if i == 0 {
 			b.profile.Comments = []string{fmt.Sprintf("%s on chip %s, modelled by anesim with constants %s", name, p.Result.Options.Chip.Name, anesim.ThisTool().Constants)}
 		}

@@ -264,8 +264,8 @@ func TestNetworksOfLayers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if what := diffInMemory(net); what != "" {
-			t.Errorf("seed %d: %s\n%s", *seed+i, what, file(n.inputs, n.layers))
+		if what, err := diffInMemory(net); err != nil || what != "" {
+			t.Errorf("seed %d: %v %s\n%s", *seed+i, err, what, file(n.inputs, n.layers))
 		}
 	}
 	t.Logf("%d networks of %d operations compared; a layer of %d is not modelled", compared, len(operations), refused)

@@ -59,7 +59,7 @@ func (w *weights) Each(set func(i int, v float64)) error {
 				set(i, float64(w.table[q]))
 				continue
 			}
-			set(i, float64(w.scale[i/part]*float32(q)+w.bias[i/part]))
+			set(i, float64(float32(w.scale[i/part]*float32(q))+w.bias[i/part]))
 		}
 	default:
 		return errors.New("the file has no values for these weights")

@@ -228,9 +228,9 @@ func DroppedShare(x *list.Layer) float64 {
 			continue
 		}
 		v := float64(h.Float32())
-		all += v * v
+		all += float64(v * v)
 		if h&0x7fff < 0x0800 {
-			small += v * v
+			small += float64(v * v)
 		}
 	}
 	if all == 0 {

@@ -134,7 +134,7 @@ func (a *resizedAxis) coordinate(o int) float64 {
 		return (x+0.5)/a.scale - 0.5
 	case "align_corners":
 		// Use the length before it is rounded down.
-		if length := a.scale * float64(a.in); length > 1 {
+		if length := float64(a.scale * float64(a.in)); length > 1 {
 			return x * float64(a.in-1) / (length - 1)
 		}
 		return 0
@@ -142,12 +142,12 @@ func (a *resizedAxis) coordinate(o int) float64 {
 		return (x + 0.5) / a.scale
 	case "half_pixel_symmetric":
 		adjust := float64(a.out) / (a.scale * float64(a.in))
-		return float64(a.in)/2*(1-adjust) + (x+0.5)/a.scale - 0.5
+		return float64(float64(a.in)/2*(1-adjust)) + (x+0.5)/a.scale - 0.5
 	case "tf_crop_and_resize":
 		if a.out == 1 {
 			return 0.5 * (a.start + a.end) * float64(a.in-1)
 		}
-		return a.start*float64(a.in-1) + x*(a.end-a.start)*float64(a.in-1)/float64(a.out-1)
+		return float64(a.start*float64(a.in-1)) + x*(a.end-a.start)*float64(a.in-1)/float64(a.out-1)
 	}
 	return x / a.scale
 }
@@ -202,7 +202,7 @@ func (a *resizedAxis) interpolate(o, i int, reach float64, kernel func(d float64
 		stretch = 1 / a.scale
 	}
 	sum, all := 0.0, 0.0
-	for k := math.Floor(x-reach*stretch) + 1; k <= math.Floor(x+reach*stretch); k++ {
+	for k := math.Floor(x-float64(reach*stretch)) + 1; k <= math.Floor(x+float64(reach*stretch)); k++ {
 		if a.excludesOutside && (k < 0 || k >= float64(a.in)) {
 			continue
 		}

@@ -39,7 +39,7 @@ func foldNonMaxSuppression(n *graph.Node, res []graph.Result) ([]*graph.Const, e
 	overlap := func(i, j int) float64 {
 		a1, b1, a2, b2 := box(i)
 		c1, d1, c2, d2 := box(j)
-		both := max(0, min(a2, c2)-max(a1, c1)) * max(0, min(b2, d2)-max(b1, d1))
+		both := float64(max(0, min(a2, c2)-max(a1, c1)) * max(0, min(b2, d2)-max(b1, d1)))
 		if all := float64((a2-a1)*(b2-b1)) + float64((c2-c1)*(d2-d1)) - both; all > 0 {
 			return both / all
 		}
@@ -242,8 +242,8 @@ func foldRoiAlign(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		if err != nil {
 			return nil, err
 		}
-		x1, y1 := boxes[4*k]*scale-half, boxes[4*k+1]*scale-half
-		bw, bh := boxes[4*k+2]*scale-half-x1, boxes[4*k+3]*scale-half-y1
+		x1, y1 := float64(boxes[4*k]*scale)-half, float64(boxes[4*k+1]*scale)-half
+		bw, bh := float64(boxes[4*k+2]*scale)-half-x1, float64(boxes[4*k+3]*scale)-half-y1
 		// Without the shift, every box is at least one pixel large, as the operator's definition says.
 		if half == 0 {
 			bw, bh = max(bw, 1), max(bh, 1)
@@ -262,7 +262,7 @@ func foldRoiAlign(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			p, y, x := i/(oh*ow), i/ow%oh, i%ow
 			sum, largest := 0.0, math.Inf(-1)
 			for q := range ny * nx {
-				y, x := y1+sy*(float64(y)+(float64(q/nx)+0.5)/float64(ny)), x1+sx*(float64(x)+(float64(q%nx)+0.5)/float64(nx))
+				y, x := y1+float64(sy*(float64(y)+(float64(q/nx)+0.5)/float64(ny))), x1+float64(sx*(float64(x)+(float64(q%nx)+0.5)/float64(nx)))
 				// The maximum is that of the weighted terms of each point, not of the points, as in ONNX's
 				// reference implementation.
 				for _, part := range bilinearTerms(v[(b*c+p)*h*w:], h, w, y, x) {

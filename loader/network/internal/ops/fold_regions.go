@@ -238,7 +238,7 @@ func sampleZeroPadded(image []float64, h, w int, y, x float64) (sum float64) {
 	for i := range 4 {
 		py, px := y0+float64(i/2), x0+float64(i%2)
 		if share := (1 - math.Abs(y-py)) * (1 - math.Abs(x-px)); share > 0 && py >= 0 && py < float64(h) && px >= 0 && px < float64(w) {
-			sum += share * image[int(py)*w+int(px)]
+			sum += float64(share * image[int(py)*w+int(px)])
 		}
 	}
 	return sum

@@ -115,7 +115,7 @@ func (p *Picture) writeLegend(b *strings.Builder, y float64) float64 {
 	x := float64(margin)
 	y += lineStep
 	for _, l := range p.Legend {
-		width := swatch + 5 + letter*float64(len([]rune(l.Name)))
+		width := swatch + 5 + float64(letter*float64(len([]rune(l.Name))))
 		if x > margin && x+width > pageWidth-margin {
 			x, y = margin, y+lineStep
 		}

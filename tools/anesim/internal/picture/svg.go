@@ -147,7 +147,7 @@ func (s *scale) toPosition(v float64) float64 {
 	if a == b {
 		return s.from
 	}
-	return s.from + (v-a)/(b-a)*(s.to-s.from)
+	return s.from + float64((v-a)/(b-a)*(s.to-s.from))
 }
 
 // listTicks returns the values that get a label: powers of ten on a logarithmic scale, and

@@ -242,7 +242,7 @@ func averageSpans(spans []report.Span, first, last clock.Nanoseconds, n int) []r
 	step := (last - first) / clock.Nanoseconds(n)
 	list := make([]report.Span, n)
 	for i := range list {
-		list[i] = report.Span{AtNs: first + clock.Nanoseconds(i)*step, ForNs: step, What: "mean"}
+		list[i] = report.Span{AtNs: first + clock.Nanoseconds(clock.Nanoseconds(i)*step), ForNs: step, What: "mean"}
 	}
 	for _, s := range spans {
 		for i := min(n-1, max(0, int((s.AtNs-first)/step))); i < n; i++ {

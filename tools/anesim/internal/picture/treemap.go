@@ -110,7 +110,7 @@ func drawSquarifiedTreemap(c *canvas, list []leaf, b box, rest, all float64) {
 		worst := func(row []leaf) float64 {
 			sum, most := 0.0, 0.0
 			for _, x := range row {
-				sum += x.value * area
+				sum += float64(x.value * area)
 			}
 			for _, x := range row {
 				a := x.value * area
@@ -162,9 +162,9 @@ func (c *canvas) drawLeaf(x *leaf, b box, all float64) {
 			continue
 		}
 		if b.w >= b.h {
-			c.drawRect(b.x+at*b.w, b.y, share*b.w, b.h, p.class+" soft", "")
+			c.drawRect(b.x+float64(at*b.w), b.y, share*b.w, b.h, p.class+" soft", "")
 		} else {
-			c.drawRect(b.x, b.y+at*b.h, b.w, share*b.h, p.class+" soft", "")
+			c.drawRect(b.x, b.y+float64(at*b.h), b.w, share*b.h, p.class+" soft", "")
 		}
 		at += share
 	}

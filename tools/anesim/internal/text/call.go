@@ -61,7 +61,7 @@ func WriteHostShare(w io.Writer, d *explain.Explanation, o *anesim.Options) erro
 		on = o.Machine.Noun()
 	}
 	p := newPager(w)
-	share := 100 * float64(1-d.Now.TimeNs/d.CallNs)
+	share := float64(100 * (1 - d.Now.TimeNs/d.CallNs))
 	p.printf("a call: %v on %s, %.1f%% of it the host", d.CallNs, on, share)
 	if share >= 90 {
 		p.printf("  no change to the model saves more than %.1f%% of a call; fewer calls do: a batch, or a larger network", 100-share)

@@ -104,7 +104,7 @@ func (p pager) printQueueWaits(d *report.Load) {
 		for i := range d.Clients {
 			if x := &d.Clients[i]; x.Priority == priority && x.Calls > 0 {
 				calls += x.Calls
-				total += float64(x.Calls) * float64(x.MeanQueueNs)
+				total += float64(float64(x.Calls) * float64(x.MeanQueueNs))
 				longest = max(longest, x.LongestNs)
 			}
 		}
