@@ -48,6 +48,9 @@ func Finish2023(tasks []*task.Task, passed bool, target execycles.Target) []*reg
 		})
 		d.Records = append([]regs.Record{{Addr: first, Values: k[:]}}, d.Records...)
 		d.Words = regs.HeaderWords
+		if d.Extended {
+			d.Words++
+		}
 		for _, r := range d.Records {
 			d.Words += 1 + len(r.Values)
 		}

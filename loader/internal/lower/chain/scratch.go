@@ -1,6 +1,8 @@
 package chain
 
 import (
+	"slices"
+
 	"anesim/loader/internal/lower/place"
 	"anesim/loader/internal/lower/task"
 	"anesim/loader/layer"
@@ -24,14 +26,20 @@ type reader struct {
 // through a ring if possible, and otherwise through the scratch buffer. A ring is a small buffer in
 // L2 that one task fills while the next one empties it. In the scratch buffer, each tensor gets the
 // lowest address that is free while it is in use. The result is the size of that buffer in bytes.
-func PassThroughScratch(tasks []*task.Task) int {
+//
+// PassThroughScratch reports false, and changes nothing, if tasks divide a tensor otherwise for writing than
+// for reading, as those of a layer that is lowered in parts may. (How Apple's compiler passes such a
+// tensor is not known.)
+func PassThroughScratch(tasks []*task.Task) (scratch int, ok bool) {
 	written := map[int]*passedTensor{} // by base
 	var list []*passedTensor
 	for i, t := range tasks {
 		for _, r := range scratchSources(t, i) {
-			if p := written[r.base]; p != nil {
-				p.readers = append(p.readers, r)
+			p := written[r.base]
+			if p == nil {
+				return 0, false
 			}
+			p.readers = append(p.readers, r)
 		}
 		if t.IsInMemory(task.OperandResult) && t.Bar(task.OperandResult) == place.BarScratch {
 			_, g := t.Registers()
@@ -40,6 +48,9 @@ func PassThroughScratch(tasks []*task.Task) int {
 			written[int(g.TileDMADst.DstBase.Bytes())] = p
 			list = append(list, p)
 		}
+	}
+	if slices.ContainsFunc(list, func(p *passedTensor) bool { return len(p.readers) == 0 }) {
+		return 0, false
 	}
 	var kept []*passedTensor
 	var extents []*place.Extent
@@ -57,15 +68,11 @@ func PassThroughScratch(tasks []*task.Task) int {
 			task.ShareRing(tasks[i], tasks[i+1], base)
 			continue
 		}
-		p.First, p.Last = i, i
-		if n := len(p.readers); n > 0 {
-			p.Last = p.readers[n-1].task
-		}
+		p.First, p.Last = i, p.readers[len(p.readers)-1].task
 		kept = append(kept, p)
 		extents = append(extents, &p.Extent)
 	}
 	place.AllocateScratch(extents)
-	scratch := 0
 	for _, p := range kept {
 		scratch = max(scratch, layer.RoundUp(p.Base+p.Bytes, place.ScratchPage))
 		tasks[p.writer].MoveTo(task.OperandResult, p.Base)
@@ -73,7 +80,7 @@ func PassThroughScratch(tasks []*task.Task) int {
 			tasks[r.task].MoveTo(r.which, p.Base)
 		}
 	}
-	return scratch
+	return scratch, true
 }
 
 // scratchSources returns the sources that task t reads from the scratch buffer. i is the index of t

@@ -171,10 +171,14 @@ func (o *Output) Builder() *loader.Builder {
 // that the layer asks for. For the 2023 compiler it may set o.Scratch.
 func (o *Output) buildDescriptors() []*regs.Descriptor {
 	if o.release == layer.Release2023 {
+		passed := false
 		if o.streamed {
-			o.Scratch = chain.PassThroughScratch(o.Tasks)
+			var scratch int
+			if scratch, passed = chain.PassThroughScratch(o.Tasks); passed {
+				o.Scratch = scratch
+			}
 		}
-		return chain.Finish2023(o.Tasks, o.streamed, o.target)
+		return chain.Finish2023(o.Tasks, passed, o.target)
 	}
 	return chain.Finish(o.Tasks, o.target)
 }
