@@ -172,7 +172,16 @@ func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, erro
 // openNetwork calls read to read a network and returns its model. A network without a name gets the
 // base of the file name without the extension.
 func (o *OpenOptions) openNetwork(name string, read func(network.Options) (*list.Network, error)) (*Model, error) {
-	n, err := read(network.Options{Dims: o.Dims, Function: o.Function, Tables: o.Tables})
+	release := layer.Newest
+	if o.Release != "" {
+		all := layer.ReleasesOfNetworks()
+		i := slices.IndexFunc(all, func(r layer.Release) bool { return r.String() == o.Release })
+		if i < 0 {
+			return nil, &OptionError{Option: "Release", What: fmt.Sprintf("unknown release %q; want newest or 2026", o.Release)}
+		}
+		release = all[i]
+	}
+	n, err := read(network.Options{Dims: o.Dims, Function: o.Function, Tables: o.Tables, Release: release})
 	if err != nil {
 		return nil, err
 	}
@@ -181,16 +190,10 @@ func (o *OpenOptions) openNetwork(name string, read func(network.Options) (*list
 		n.Name = strings.TrimSuffix(base, filepath.Ext(base))
 	}
 	n.InMemory = n.InMemory || o.InMemory
-	if o.Release == "" {
-		return FromNetwork(n), nil
+	if o.Release != "" {
+		n.SetRelease(release)
 	}
-	for _, r := range layer.ReleasesOfNetworks() {
-		if r.String() == o.Release {
-			n.SetRelease(r)
-			return FromNetwork(n), nil
-		}
-	}
-	return nil, &OptionError{Option: "Release", What: fmt.Sprintf("unknown release %q; want newest or 2026", o.Release)}
+	return FromNetwork(n), nil
 }
 
 // findNetworkExtension returns the extension of the format in which a network is stored, such as

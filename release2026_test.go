@@ -271,6 +271,85 @@ func TestReleaseOption(t *testing.T) {
 	}
 }
 
+// TestSpelledOperators checks that a program of Core ML that spells a layer norm and a GELU over the channels
+// of one row of pixels has the descriptors of the list of the same layers, in the form of 2026: that
+// compiler keeps both spelled (3 of 3 texts and 1 of 1). The newest known for most programs finds them.
+func TestSpelledOperators(t *testing.T) {
+	const channels, pixels = 64, 32
+	full, one := fmt.Sprintf("tensor<fp16, [1, %d, 1, %d]>", channels, pixels), fmt.Sprintf("tensor<fp16, [1, 1, 1, %d]>", pixels)
+	row := fmt.Sprintf("tensor<fp16, [1, %d, 1, 1]>", channels)
+	var mil strings.Builder
+	constant := func(kind, name, value string) {
+		fmt.Fprintf(&mil, "        %s %s = const()[name = tensor<string, []>(%q), val = %[1]s(%[4]s)];\n", kind, name, name, value)
+	}
+	node := func(kind, name, call string) {
+		fmt.Fprintf(&mil, "        %s %s = %s[name = tensor<string, []>(%q)];\n", kind, name, call, name)
+	}
+	fmt.Fprintf(&mil, "program(1.0)\n{\n    func main<ios16>(%s x) {\n", full)
+	constant("tensor<int32, [1]>", "axes", "[1]")
+	constant("tensor<bool, []>", "keep", "true")
+	for _, number := range [][2]string{{"eps", "1e-5"}, {"power", "-0.5"}, {"cubic", "0.044715"}, {"root", "0.7978845608"}, {"unit", "1"}, {"half", "0.5"}} {
+		constant("tensor<fp16, []>", number[0], number[1])
+	}
+	constant(row, "g", "["+strings.Repeat("0.5, ", channels-1)+"2]")
+	constant(row, "b", "["+strings.Repeat("1, ", channels-1)+"3]")
+	node(one, "mean", "reduce_mean(x = x, axes = axes, keep_dims = keep)")
+	node(full, "centred", "sub(x = x, y = mean)")
+	node(full, "squared", "mul(x = centred, y = centred)")
+	node(one, "variance", "reduce_mean(x = squared, axes = axes, keep_dims = keep)")
+	node(one, "shifted", "add(x = variance, y = eps)")
+	node(one, "deviation", "pow(x = shifted, y = power)")
+	node(full, "normal", "mul(x = centred, y = deviation)")
+	node(full, "gamma", "mul(x = normal, y = g)")
+	node(full, "beta", "add(x = gamma, y = b)")
+	node(full, "up2", "mul(x = beta, y = beta)")
+	node(full, "up3", "mul(x = up2, y = beta)")
+	node(full, "third", "mul(x = up3, y = cubic)")
+	node(full, "sum", "add(x = beta, y = third)")
+	node(full, "argument", "mul(x = sum, y = root)")
+	node(full, "curve", "tanh(x = argument)")
+	node(full, "raised", "add(x = curve, y = unit)")
+	node(full, "product", "mul(x = beta, y = raised)")
+	node(full, "y", "mul(x = product, y = half)")
+	mil.WriteString("    } -> (y);\n}\n")
+	list := fmt.Sprintf("inputs: {x: {c: %d, w: %d}}\nlayers:\n", channels, pixels) + `
+  - {name: mean, op: reduce, kind: mean, axis: c}
+  - {name: centred, op: sub, from: [x, mean]}
+  - {name: squared, op: mul, from: [centred, centred]}
+  - {name: variance, op: reduce, kind: mean, axis: c}
+  - {name: shifted, op: add, value: 0.00001}
+  - {name: deviation, op: pow, value: -0.5}
+  - {name: normal, op: mul, from: [centred, deviation]}
+  - {name: gamma, op: mul, second: constant}
+  - {name: beta, op: add, second: constant}
+  - {name: up2, op: mul, from: [beta, beta]}
+  - {name: up3, op: mul, from: [up2, beta]}
+  - {name: third, op: mul, value: 0.044715}
+  - {name: sum, op: add, from: [beta, third]}
+  - {name: argument, op: mul, value: 0.7978845608}
+  - {name: curve, op: tanh}
+  - {name: raised, op: add, value: 1}
+  - {name: product, op: mul, from: [beta, raised]}
+  - {name: y, op: mul, value: 0.5}
+`
+	program := func(name, text, release string) *loader.Program {
+		return programOf(t, readModel(t, name, []byte(text), anesim.OpenOptions{Release: release}))
+	}
+	count := func(p *loader.Program) (n int) {
+		for range regs.Chain(p.Text, p.FirstWords) {
+			n++
+		}
+		return n
+	}
+	spelled, listed := program("a.mil", mil.String(), "2026"), program("a.yaml", list, "2026")
+	if !bytes.Equal(spelled.Text, listed.Text) {
+		t.Errorf("%d descriptors of the Core ML program differ from the list's %d", count(spelled), count(listed))
+	}
+	if found, all := count(program("a.mil", mil.String(), "newest")), count(program("a.yaml", list, "newest")); found >= all {
+		t.Errorf("newest: %d descriptors of the Core ML program, %d of the list; want fewer for operators that are found", found, all)
+	}
+}
+
 // TestDescriptorsOfPixelChains checks how many descriptors the layers of a chain take in the form of 2026,
 // where neighbors decide about it.
 func TestDescriptorsOfPixelChains(t *testing.T) {

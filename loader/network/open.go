@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"anesim/loader/layer"
 	"anesim/loader/network/keys"
 	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
@@ -28,6 +29,10 @@ type Options struct {
 	// Function names the function of a Core ML program that has several. The default is the one that
 	// the file suggests, or the one called main.
 	Function string
+	// Release is the release of Apple's compiler for which a graph's nodes become layers: that of 2026
+	// keeps some operators that a file spells as several nodes. The layers ask for the newest; see
+	// [list.Network.SetRelease].
+	Release layer.Release
 	// Tables uses a single lookup table for Elu, Selu, Celu and Softsign instead of several exact
 	// layers, which is cheaper but less exact. Selu and Celu have a table for their default
 	// parameters only.

@@ -26,7 +26,7 @@ func readGraph(m *graph.Model, size int, notes []string, o Options) (*list.Netwo
 	// In proportion to the file, so that a small file cannot fold constants of gigabytes.
 	budget := &graph.Budget{Bytes: min(foldedBytes*size+16<<20, maxFolded)}
 	r := &composer{Builder: list.NewBuilder(), reading: &reading{Shared: choose.NewShared(budget, size), values: m.Values, model: m}}
-	r.Tables = o.Tables
+	r.Tables, r.Release = o.Tables, o.Release
 	r.Net.Name = m.Name
 	for _, note := range notes {
 		r.Note("%s", note)
@@ -219,10 +219,26 @@ func (r *composer) readNodes(list []*settle.Node) {
 	for _, node := range list {
 		if len(node.Pieces) == 0 {
 			r.readNode(node)
-		} else if !r.readPattern(node) {
+		} else if r.keepsSpelling(node) || !r.readPattern(node) {
 			r.readNodes(node.Pieces)
 		}
 	}
+}
+
+// keepsSpelling reports whether the compiler runs the nodes of which a file makes an operator as they
+// are. That of 2026 does so with layer norms and GELUs over the channels of one row of pixels (in 3 of 3
+// programs and 1 of 1); RMS norms and other forms of GELU are inferred.
+func (r *composer) keepsSpelling(node *settle.Node) bool {
+	switch node.Op {
+	case "LayerNormalization", "RMSNormalization", "Gelu":
+	default:
+		return false
+	}
+	if r.Release != layer.Release2026 || len(node.Results) == 0 {
+		return false
+	}
+	d := node.Results[0].Dims
+	return len(d) == 4 && d[0] == 1 && d[2] == 1 && d[3] > 1
 }
 
 // readPattern turns an operator that the file states as several nodes into layers. It returns

@@ -28,6 +28,7 @@ type Shared struct {
 	paddings   map[string]padding // by the name of the padded tensor
 	Saturated  int                // number of constant values outside the range of fp16
 	Tables     bool               // prefer table lookups, which are cheaper and less exact
+	Release    layer.Release      // of the compiler whose choice of layers is imitated
 	maxLayers  int                // layers that the file may become
 }
 

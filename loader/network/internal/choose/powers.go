@@ -86,6 +86,11 @@ func applyElementPowers(n *Chooser, x Operand, dims []int, v, distinct []float64
 // take square roots for halves and quarters, and a reciprocal if e is negative. applyPower returns
 // an error unless e is a multiple of 0.25 from -8 to 8.
 func applyPower(n *Chooser, x Operand, e float64) (Operand, error) {
+	// The compiler of 2026 has two tables for an exponent of -0.5 (3 of 3 programs), so that of other
+	// fractions, it is inferred.
+	if n.Release == layer.Release2026 && e != math.Trunc(e) {
+		return n.applyOpWithNumber(layer.Pow, x, e)
+	}
 	switch e {
 	case -0.5:
 		return n.applyUnaryOp(layer.Rsqrt, x)
