@@ -57,6 +57,9 @@ func newTableErrorNoise(m *onnx.Model, direction int) func(op string, v float64)
 	}
 	signs := rand.New(rand.NewPCG(1, 7))
 	return func(op string, v float64) float64 {
+		if math.IsInf(v, 0) {
+			return v // a mask, where a share of the result, even none, is not a number
+		}
 		e := errors[op]
 		if direction < 0 || direction == 0 && signs.Uint32()&1 == 0 {
 			e = -e
