@@ -179,6 +179,12 @@ var exporterForms = []struct {
 		ox.Input("x", 2, 3, 4), weightConstant("w", 1, 20, 4), weightConstant("r", 1, 20, 5), ox.Whole("n", 6, 4, []int{2}, 2, 3),
 		ox.Several("LSTM", inputNames("a", "y", "c"), inputNames("x", "w", "r", "", "n"), ox.Int("hidden_size", 5), ox.Int("layout", 1)), ox.Output("a"), ox.Output("c"),
 	}},
+	{"cache of fixed size whose filled part only the total length says", []ox.Message{
+		ox.Input("x", 1, 2, 8), ox.Input("k", 1, 2, 4), ox.Input("v", 1, 2, 4), ox.Input("pk", 1, 1, 7, 4), ox.Input("pv", 1, 1, 7, 4), ox.Whole("t", 6, 4, []int{1}, 5),
+		ox.Input("u", 1, 5), scalar("c", -100), ox.Node("Greater", "g", inputNames("u", "c")), ox.Node("Cast", "m", inputNames("g"), ox.Int("to", 6)), ox.Ints("axis", 1), ox.Node("ReduceSum", "d", inputNames("m", "axis"), ox.Int("keepdims", 0)),
+		ox.Whole("one", 6, 4, []int{1}, 1), ox.Node("Sub", "l", inputNames("d", "one")),
+		ox.NodeOf("com.microsoft", "GroupQueryAttention", "y", inputNames("x", "k", "v", "pk", "pv", "l", "t"), ox.Int("num_heads", 2), ox.Int("kv_num_heads", 1)),
+	}},
 	{"scan that only maps", []ox.Message{
 		ox.Input("x", 2, 3, 4), ox.Node("Scan", "y", inputNames("x"), ox.Int("num_scan_inputs", 1), ox.List("scan_input_axes", -2), ox.List("scan_output_axes", 1), ox.Graph("body", ox.Input("u", 2, 4), ox.Node("Neg", "v", inputNames("u")), ox.Output("v"))),
 	}},
