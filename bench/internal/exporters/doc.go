@@ -19,4 +19,5 @@
 //	converters.go       Paddle and scikit-learn
 //	runtime.go          operators of onnxruntime's optimizer
 //	quantized.go        quantized files of both kinds
+//	spellings.go        functions in the many ways in which converters spell them
 package exporters

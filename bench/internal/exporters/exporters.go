@@ -44,7 +44,7 @@ type form struct {
 }
 
 // forms has all forms, in the order of the files.
-var forms = slices.Concat(torchImageForms, torchSequenceForms, torchRowForms, tensorflowForms, paddleForms, sklearnForms, runtimeForms, quantizedForms)
+var forms = slices.Concat(torchImageForms, torchSequenceForms, torchRowForms, tensorflowForms, paddleForms, sklearnForms, runtimeForms, quantizedForms, spelledForms)
 
 // Names returns the names of all forms.
 func Names() []string {

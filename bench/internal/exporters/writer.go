@@ -20,6 +20,8 @@ type writer struct {
 	err     error // of the first node that could not be computed
 	count   int
 	largest float64 // element of any tensor
+	// spelledHalf allows casts to half precision within functions that are spelled out.
+	spelledHalf bool
 }
 
 func newWriter(rng *rand.Rand, opset int) *writer {
@@ -74,9 +76,12 @@ func (w *writer) inputOf(elem onnx.DataType, dims []int, values []float64) strin
 // constant adds a constant in one of the ways in which files have them.
 func (w *writer) constant(elem onnx.DataType, dims []int, values ...float64) string {
 	name := fmt.Sprintf("c%d", len(w.graph.Constants)+1)
-	if elem == onnx.Float {
-		for i, v := range values {
+	for i, v := range values {
+		switch elem {
+		case onnx.Float:
 			values[i] = float64(float32(v))
+		case onnx.Float16:
+			values[i] = reference.RoundHalf("", v)
 		}
 	}
 	form := pick(w, onnxgraph.RawForm, onnxgraph.RawForm, onnxgraph.TypedForm, onnxgraph.NodeForm)
