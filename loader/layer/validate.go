@@ -1,6 +1,9 @@
 package layer
 
-import "cmp"
+import (
+	"cmp"
+	"strings"
+)
 
 // Validate returns a [*LayerError] if the fields of the layer contradict each other, and a
 // [*LimitError] if the layer exceeds a limit of the engine. Otherwise, it returns nil.
@@ -150,10 +153,16 @@ func (s Shape) ValidateSize() error {
 
 func (l *Layer) validateWindow() error {
 	w := &l.Window
+	rows, columns := "use at most %d rows of taps", "use at most %d columns of taps"
+	if l.Op == Convolution && l.Dilation > 1 {
+		// The readers of these files write such layers themselves, for the pyramids of dilations of segmenters.
+		rows = "keep taps within %d rows, or slice the padded input for each tap and convolve the concat with k=1, which files in ONNX and Core ML become"
+		columns = strings.Replace(rows, "rows", "columns", 1)
+	}
 	// The fields of registers come first. They bound the sums and products of the cases below.
 	if err := cmp.Or(
-		CheckLimit("kernel height", w.Kh, MaxKernel, "use at most %d rows of taps"),
-		CheckLimit("kernel width", w.Kw, MaxKernel, "use at most %d columns of taps"),
+		CheckLimit("kernel height", w.Kh, MaxKernel, rows),
+		CheckLimit("kernel width", w.Kw, MaxKernel, columns),
 		CheckLimit("vertical stride", w.Sy, MaxExtent, "stride by at most %d"),
 		CheckLimit("horizontal stride", w.Sx, MaxExtent, "stride by at most %d"),
 		CheckLimit("padding above", w.Py, MaxPad, "pad by at most %d"),
