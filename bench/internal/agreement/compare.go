@@ -55,10 +55,10 @@ func Read(file []byte, inputs map[string]*reference.Tensor) (*Network, error) {
 	if n.Exact, err = reference.Run(m, inputs, reference.Options{Observe: observe}); err != nil {
 		return nil, err
 	}
-	if n.Half, err = reference.Run(m, inputs, reference.Options{Round: roundToHalf, Nearest: roundHalvesUp, Function: endSoftplus}); err != nil {
+	if n.Half, err = reference.Run(m, inputs, reference.Options{Round: roundToHalf, Nearest: roundHalvesUp, Function: endFunctions}); err != nil {
 		return nil, err
 	}
-	if n.Added, err = reference.Run(m, inputs, reference.Options{Round: reference.RoundHalf, Reduce: reference.H13.Reduce, Function: endSoftplus}); err != nil {
+	if n.Added, err = reference.Run(m, inputs, reference.Options{Round: reference.RoundHalf, Reduce: reference.H13.Reduce, Function: endFunctions}); err != nil {
 		return nil, err
 	}
 	// Tables may err to one side all along, so errors of random sign alone would understate the tolerance.
@@ -67,7 +67,7 @@ func Read(file []byte, inputs map[string]*reference.Tensor) (*Network, error) {
 		if noise == nil {
 			break
 		}
-		noisy, err := reference.Run(m, inputs, reference.Options{Round: noise, Function: endSoftplus})
+		noisy, err := reference.Run(m, inputs, reference.Options{Round: noise, Function: endFunctions})
 		if err != nil {
 			return nil, err
 		}
@@ -87,9 +87,13 @@ func roundToHalf(op string, v float64) float64 {
 	return h
 }
 
-// endSoftplus returns 0 for a softplus where the engine does, from [mac.SoftplusEnd] on. It leaves other
-// functions exact.
-func endSoftplus(name string, x float64) (y float64, ok bool) {
+// endFunctions ends two functions where the engine does and leaves others exact. A softplus is 0 from
+// [mac.SoftplusEnd] on. A length, the root of a sum of squares, is infinite where fp16 does not hold the sum,
+// from 256 on: a reduction hands its sum to the root as a tensor, or the squares alone exceed fp16.
+func endFunctions(name string, x float64) (y float64, ok bool) {
+	if name == "Sqrt" && math.IsInf(reference.RoundHalf("", x), 0) {
+		return math.Inf(1), true
+	}
 	return 0, name == "Softplus" && x >= mac.SoftplusEnd
 }
 
