@@ -179,6 +179,8 @@ func TestUnknownArgumentsOfMIL(t *testing.T) {
 		"softmax(x = x, axis = int32(1), temperature = fp16(2))":                 `argument "temperature" of operation softmax is not modelled`,
 		"quantize(input = x, scale = fp16(2), output_dtype = string(\"int32\"))": `output_dtype is "int32"`,
 		"gelu(x = x, mode = string(\"ROUGH\"))":                                  `unknown mode "ROUGH"`,
+		"crop_resize(x = x, boxes = x)":                                          "the CPU computes it",
+		"non_maximum_suppression(boxes = x, scores = x, max_boxes = int32(4))":   "number of boxes depends on values; the CPU computes it",
 		"softmax(x = x, axis = int32(1))":                                        "",
 		"max_pool(x = x, kernel_sizes = tensor<int32, [2]>([2, 2]), strides = tensor<int32, [2]>([2, 2]), pad_type = string(\"valid\"), pad = tensor<int32, [4]>([0, 0, 0, 0]), ceil_mode = bool(false))": "",
 	} {

@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -109,7 +110,10 @@ func newEmitterTable() map[string]func(x *operation) {
 		"non_zero": func(x *operation) {
 			x.emitNode("Transpose", []string{x.emitIntermediateNode("NonZero", []string{x.inputName("x")})}, newIntsAttr("perm", 1, 0))
 		},
-		"lstm": emitLSTM, "rnn": emitRNN, "gru": emitGRU, "l2_pool": emitPool, "softplus_parametric": emitParametricSoftplus,
+		// Work of the host that no operator of ONNX states: the boxes and their scores, padded to a fixed number.
+		"non_maximum_suppression": newHostWork("number of boxes depends on values; the CPU computes it, and values behind it are not computed"),
+		"crop_resize":             newHostWork("engine does not sample at positions that boxes give; the CPU computes it, and values behind it are not computed"),
+		"lstm":                    emitLSTM, "rnn": emitRNN, "gru": emitGRU, "l2_pool": emitPool, "softplus_parametric": emitParametricSoftplus,
 		"fill_like": func(x *operation) {
 			x.emitNode("Expand", []string{x.newFloatConstant(x.floatArgument("value", 0)), x.emitIntermediateNode("Shape", []string{x.inputName("ref_tensor")})})
 		},
@@ -151,6 +155,12 @@ func newEmitterTable() map[string]func(x *operation) {
 		}
 	}
 	return t
+}
+
+// newHostWork returns a function that leaves an operation to the host, for the given reason. Nothing computes
+// its values.
+func newHostWork(why string) func(x *operation) {
+	return func(x *operation) { x.fail(errors.New(why)) }
 }
 
 // resolveNegativeAxes returns axes with rank added to each negative number, so that all axes count
