@@ -12,16 +12,19 @@ func (x *explainer) formatLayerCommand(words []string) string {
 	return quoteCommand(append(append(list, "--timing-only"), x.formatLayerFlags()...))
 }
 
-// formatChipFlag returns the value of the flag --chip that selects the chip of this run. It is the value
-// that the user gave or, without one, the chip's name.
-func (x *explainer) formatChipFlag() string {
+// formatChipFlag returns the flag that selects the chip of this run, and its value, which changes to
+// constants may follow: the user's --machine or --chip or, without one, --chip with the chip's name.
+func (x *explainer) formatChipFlag() (flag, value string) {
 	for i := 0; i+1 < len(x.how.Flags); i += 2 {
-		if x.how.Flags[i] == "--chip" {
-			return x.how.Flags[i+1]
+		if f := x.how.Flags[i]; f == "--chip" || f == "--machine" {
+			return f, x.how.Flags[i+1]
 		}
 	}
-	return x.base.Options.Chip.Name
+	return "--chip", x.base.Options.Chip.Name
 }
+
+// layerFlags lists the flags that select the chip and the host of a run, which "anesim layer" has as well.
+var layerFlags = []string{"--chip", "--host", "--machine", "--clock", "--gate-tiles"}
 
 // formatModelCommand returns a command line that runs the model with the user's flags and the given
 // flags. A given flag replaces the user's flag of the same name.
@@ -37,7 +40,7 @@ func (x *explainer) formatModelCommand(flags ...string) string {
 	}
 	for i := 0; i+1 < len(x.how.Flags); i += 2 {
 		f := x.how.Flags[i]
-		if slices.Contains(flags, f) || x.model.Kind() == anesim.KindLayer && f != "--chip" && f != "--gate-tiles" {
+		if slices.Contains(flags, f) || x.model.Kind() == anesim.KindLayer && !slices.Contains(layerFlags, f) {
 			continue
 		}
 		list = append(list, f, x.how.Flags[i+1])
@@ -45,11 +48,10 @@ func (x *explainer) formatModelCommand(flags ...string) string {
 	return quoteCommand(append(list, flags...))
 }
 
-// formatLayerFlags returns the user's flags that the command "anesim layer" also accepts, with their
-// values. These are --chip and --gate-tiles.
+// formatLayerFlags returns those of the user's flags that are in layerFlags, with their values.
 func (x *explainer) formatLayerFlags() (list []string) {
 	for i := 0; i+1 < len(x.how.Flags); i += 2 {
-		if f := x.how.Flags[i]; f == "--chip" || f == "--gate-tiles" {
+		if f := x.how.Flags[i]; slices.Contains(layerFlags, f) {
 			list = append(list, f, x.how.Flags[i+1])
 		}
 	}

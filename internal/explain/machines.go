@@ -38,7 +38,8 @@ func (x *explainer) tryChipVariants(ctx context.Context) error {
 		// A variant changes the chip that the caller chose, so that its saving is that of the change
 		// alone.
 		o.Chip = x.base.Options.Chip
-		words := []string{x.formatChipFlag()}
+		flag, value := x.formatChipFlag()
+		words := []string{value}
 		failed := false
 		for _, name := range m.constants {
 			v := m.factor * lookUpChipConstant(&o.Chip, name)
@@ -60,7 +61,7 @@ func (x *explainer) tryChipVariants(ctx context.Context) error {
 		}
 		c := Change{
 			Alike: 1, Kind: "chip", Change: m.what, Needs: "another machine", Results: "the same", Before: x.doc.Now, After: *after,
-			CommandBefore: x.formatModelCommand(), Command: x.formatModelCommand("--chip", strings.Join(words, ",")),
+			CommandBefore: x.formatModelCommand(), Command: x.formatModelCommand(flag, strings.Join(words, ",")),
 		}
 		x.doc.Machines = append(x.doc.Machines, x.withGain(c, 1))
 	}

@@ -37,7 +37,7 @@ chip as read.`,
 				return err
 			}
 			var o anesim.Options
-			if err := flags.ReadChip(&o, args[0]); err != nil {
+			if err := flags.ReadChip(&o, args[0], 0); err != nil {
 				return err
 			}
 			return chip.Write(c.OutOrStdout(), &o.Chip)

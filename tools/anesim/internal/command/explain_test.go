@@ -42,6 +42,8 @@ func TestExplainCommandsReproduce(t *testing.T) {
 		{exampleNetwork("resnet50.yaml")}, {exampleNetwork("mobilenetv2.yaml"), "--in-memory"}, {exampleNetwork("transformer.yaml"), "--chip", "m1max"},
 		{small, "--top", "9"}, {small, "--in-memory"}, {edge}, {"--layer", "softmax c=64 h=8 w=8"}, {"--layer", "relu c=16 h=512 w=1"},
 		{"--layer", "matmul m=128 k=768 n=768"}, {example(t, "add")}, {example(t, "identity")},
+		{small, "--machine", "m4"}, {small, "--clock", "804"}, {example(t, "add"), "--machine", "m1max,ReadRate=5e10", "--clock", "1020"},
+		{"--layer", "relu c=16 h=512 w=1", "--machine", "m1-linux"},
 	} {
 		d := explanation(t, args...)
 		for i := range d.Machines {

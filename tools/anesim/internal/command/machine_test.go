@@ -34,6 +34,17 @@ func TestMachineTable(t *testing.T) {
 	if one, two := wall("--machine", "m1max"), wall("--chip", "m1max", "--host", "macos-max"); one.Total.WallNs != two.Total.WallNs || one.Total.WallNs == 0 {
 		t.Errorf("%v on the machine, %v with its chip and host", one.Total.WallNs, two.Total.WallNs)
 	}
+	// Constants that follow the name of a machine are those of its chip, also at another clock.
+	const changed = "m1max,LaneRate=2e9,Clock=1e9"
+	if one, two := wall("--machine", changed), wall("--chip", changed, "--host", "macos-max"); one.Total.WallNs != two.Total.WallNs || one.Total.TimeNs == wall("--machine", "m1max").Total.TimeNs {
+		t.Errorf("%v on the changed machine, %v with its chip and host", one.Total.WallNs, two.Total.WallNs)
+	}
+	if one, two := wall("--machine", "m1max,ReadRate=5e9", "--clock", "300"), wall("--chip", "m1max,ReadRate=5e9", "--clock", "300"); one.Total.TimeNs != two.Total.TimeNs {
+		t.Errorf("%v on the slow machine, %v on its chip", one.Total.TimeNs, two.Total.TimeNs)
+	}
+	if out, errs, code := invoke(append(layer, "--machine", "m1,m4,LaneRate=5e9,m5")...); code != exitDone || strings.Count(out, "\nm") != 4 || !strings.Contains(out, "\nm4,LaneRate=5e9 ") {
+		t.Errorf("exit %d: %s%s", code, errs, out)
+	}
 	if full, slow := wall("--machine", "m1max"), wall("--machine", "m1max", "--clock", "300"); slow.Total.TimeNs < 3*full.Total.TimeNs {
 		t.Errorf("%v at 300 MHz, %v at the highest state", slow.Total.TimeNs, full.Total.TimeNs)
 	}
@@ -47,6 +58,9 @@ func TestMachineErrors(t *testing.T) {
 		{"--machine m1max --clock 301", "no clock state of 301 MHz; want one of 300"},
 		{"--chip m1 --clock 1428", "no clock state of 1428 MHz"},
 		{"--machine m1,m2 --json", "several machines print one table"},
+		{"--machine m1,Foo=3", "--machine: Foo: unknown constant"},
+		{"--machine m1,LaneRate=fast", `--machine: "LaneRate=fast": want CONSTANT=NUMBER`},
+		{"--machine LaneRate=5e9", "unknown machine"},
 	} {
 		if _, errs, code := invoke(append([]string{"run", "--timing-only"}, strings.Fields(tc.flags)...)...); code != exitUsage || !strings.Contains(errs, tc.want) {
 			t.Errorf("%s: exit %d: %s", tc.flags, code, errs)

@@ -12,7 +12,6 @@ import (
 	"anesim/firmware"
 	"anesim/firmware/engine"
 	"anesim/hw/chip"
-	"anesim/hw/clock"
 	"anesim/hw/execycles"
 	"anesim/hw/machine"
 	"anesim/tools/anesim/internal/input"
@@ -60,7 +59,7 @@ func (f *Run) Register(s *pflag.FlagSet) {
 	s.SortFlags = false
 	s.StringVar(&f.Chip, "chip", chip.Default, "model `CHIP`: "+strings.Join(chip.Names(), ", ")+", or a file written by anesim chip; overrides may follow, as in m1,Clock=1.2e9")
 	s.StringVar(&f.host, "host", "none", "add the time that a call takes on `HOST`: "+strings.Join(engine.HostNames(), ", "))
-	s.StringVar(&f.Machine, "machine", "", "run on `MACHINE`, a chip with its host: "+strings.Join(machine.Names(), ", "))
+	s.StringVar(&f.Machine, "machine", "", "run on `MACHINE`, a chip with its host: "+strings.Join(machine.Names(), ", ")+"; overrides may follow, as for --chip")
 	s.IntVar(&f.clock, "clock", 0, "run the engine at its clock state of `MHZ` (default: the highest, or that of the machine)")
 	s.StringVar(&f.target, "target", "", "use Apple's estimates for `TARGET`: "+strings.Join(execycles.TargetNames(), ", ")+" (default: that of the program; of layers h13, with release 2026 in a network h13g)")
 	s.StringArrayVar(&f.In, "in", nil, "input port `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable")
@@ -159,17 +158,37 @@ func (f *Run) Options() (o anesim.Options, err error) {
 	return o, f.readInputs(&o)
 }
 
-// Machines returns the names in --machine.
-func (f *Run) Machines() []string { return strings.Split(f.Machine, ",") }
+// Machines returns the machines in --machine, each with its changes to constants, such as "m4" and
+// "m1,Clock=1.2e9".
+func (f *Run) Machines() (list []string) {
+	for _, word := range strings.Split(f.Machine, ",") {
+		if n := len(list); n > 0 && strings.Contains(word, "=") {
+			list[n-1] += "," + word
+			continue
+		}
+		list = append(list, word)
+	}
+	return list
+}
 
-// SetMachine changes o to a run on the named machine, at the clock of --clock if it is set.
+// SetMachine changes o to a run on the named machine, at the clock of --clock if it is set. Changes to
+// constants of its chip may follow the name, as in "m1,Clock=1.2e9".
 func (f *Run) SetMachine(o *anesim.Options, name string) error {
-	m, err := machine.ByName(name)
+	words := strings.Split(name, ",")
+	m, err := machine.ByName(words[0])
 	if err == nil && f.clock > 0 {
 		m, err = m.AtClock(f.clock)
 	}
 	if err != nil {
 		return usage.Of(err)
+	}
+	for _, word := range words[1:] {
+		if err := setChipConstant("--machine", &m.Chip, word); err != nil {
+			return err
+		}
+	}
+	if len(words) > 1 {
+		m.Name, m.Title = name, m.Title+" with changed constants"
 	}
 	o.Machine, o.Chip, o.Host = &m, m.Chip, m.Host
 	return nil
@@ -182,20 +201,10 @@ func (f *Run) readMachine(o *anesim.Options, name string) (err error) {
 		if f.Chip != "" && f.Chip != chip.Default || f.host != "" && f.host != "none" {
 			return usage.Errorf("--machine and --chip or --host are mutually exclusive: a machine has both")
 		}
-		first, _, _ := strings.Cut(name, ",")
-		return f.SetMachine(o, first)
+		return f.SetMachine(o, f.Machines()[0])
 	}
-	if err = ReadChip(o, f.Chip); err != nil {
+	if err = ReadChip(o, f.Chip, f.clock); err != nil {
 		return err
-	}
-	if f.clock < 0 {
-		return usage.Errorf("--clock %d: want a clock state in MHz", f.clock)
-	}
-	if f.clock > 0 {
-		if err := machine.CheckState(o.Chip.Name, f.clock); err != nil {
-			return usage.Of(err)
-		}
-		o.Chip = o.Chip.AtClock(clock.Hertz(f.clock) * 1e6)
 	}
 	if o.Host, err = engine.HostByName(cmp.Or(f.host, "none")); err != nil {
 		return usage.Of(err)

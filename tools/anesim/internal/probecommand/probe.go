@@ -132,7 +132,7 @@ rules hold that are not open.`,
 		Args: usage.OneFile,
 		RunE: func(c *cobra.Command, args []string) error {
 			var o anesim.Options
-			if err := flags.ReadChip(&o, f.Chip); err != nil {
+			if err := flags.ReadChip(&o, f.Chip, 0); err != nil {
 				return err
 			}
 			data, err := input.ReadFile(args[0], c.InOrStdin(), probe.MaxBytes)
@@ -189,7 +189,7 @@ They show what read prints for a machine that follows all rules.`,
 				return usage.Errorf("missing -o, the file for the results")
 			}
 			var o anesim.Options
-			if err := flags.ReadChip(&o, f.Chip); err != nil {
+			if err := flags.ReadChip(&o, f.Chip, 0); err != nil {
 				return err
 			}
 			ctx, stop := interrupt.Context()
