@@ -247,19 +247,25 @@ func (r *Result) Call() clock.Nanoseconds {
 }
 
 // CallBounds returns the prediction interval of [Result.Call]. It rests on the calls that were measured
-// on such a machine or, without a machine, on the interval of the engine's time.
+// on such a machine, or on machines with such a host, and is never narrower than the interval of the
+// engine's time with that of the host added.
 func (r *Result) CallBounds() hw.Interval {
 	b := r.Report.Bounds()
 	n := clock.Nanoseconds(max(1, r.Options.Repeat))
 	b.Low, b.High = machine.Wall(b.Low, r.Host())/n, machine.Wall(b.High, r.Host())/n
-	if m := r.Options.Machine; m != nil && m.Call.Rows > 0 {
-		low, high := m.Call.Bounds(r.Call())
-		if m.Scaled {
-			b.Low, b.High = low, high
-		} else { // the errors of the engine's work, or of calls: the wider ones
-			b.Low, b.High = min(b.Low, low), max(b.High, high)
-		}
-		b.Rows = m.Call.Rows
+	spread, scaled := machine.HostSpread(r.Options.Host.Name), false
+	if m := r.Options.Machine; m != nil {
+		spread, scaled = m.Call, m.Scaled
+	}
+	if spread.Rows == 0 {
+		return b
+	}
+	b.Rows = spread.Rows
+	low, high := spread.Bounds(r.Call())
+	if scaled {
+		b.Low, b.High = low, high
+	} else { // the errors of the engine's work, or of calls: the wider ones
+		b.Low, b.High = min(b.Low, low), max(b.High, high)
 	}
 	return b
 }

@@ -50,6 +50,22 @@ func (s *Spread) Bounds(t clock.Nanoseconds) (low, high clock.Nanoseconds) {
 	return clock.Nanoseconds(t * clock.Nanoseconds(s.Low)), clock.Nanoseconds(t * clock.Nanoseconds(s.High))
 }
 
+// HostSpread returns the spread of calls on the first machine with the named host. A host that no
+// machine has takes that of the first machine with the same system, the first word of the name: spreads
+// are those of a system. Without either, the spread has no rows.
+func HostSpread(host string) (s Spread) {
+	system, _, _ := strings.Cut(host, "-")
+	for _, m := range machines() {
+		if m.Host.Name == host {
+			return m.Call
+		}
+		if name, _, _ := strings.Cut(m.Host.Name, "-"); name == system && s.Rows == 0 {
+			s = m.Call
+		}
+	}
+	return s
+}
+
 // Noun returns the title with its article, such as "an iPhone 12 (A14)".
 func (m *Machine) Noun() string {
 	if strings.HasPrefix(m.Title, "i") {

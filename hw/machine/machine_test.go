@@ -44,6 +44,24 @@ func TestMachinesAreComplete(t *testing.T) {
 	}
 }
 
+// A host without a machine has the spread of calls of its machine, or of its system, and no spread if no
+// machine has such a system.
+func TestHostSpread(t *testing.T) {
+	for _, m := range machine.Machines() {
+		if !m.Scaled && machine.HostSpread(m.Host.Name) != m.Call {
+			t.Errorf("%s: %+v, that of host %s %+v", m.Name, m.Call, m.Host.Name, machine.HostSpread(m.Host.Name))
+		}
+	}
+	if got, want := machine.HostSpread("macos-guide"), machine.HostSpread("macos-air"); got != want || got.Rows == 0 {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	for _, none := range []string{"none", "", "mac"} {
+		if got := machine.HostSpread(none); got != (machine.Spread{}) {
+			t.Errorf("%q: %+v", none, got)
+		}
+	}
+}
+
 func TestByName(t *testing.T) {
 	for _, name := range append(machine.Names(), "iphone12", "m1-air") {
 		if _, err := machine.ByName(name); err != nil {

@@ -34,6 +34,16 @@ func TestMachineTable(t *testing.T) {
 	if one, two := wall("--machine", "m1max"), wall("--chip", "m1max", "--host", "macos-max"); one.Total.WallNs != two.Total.WallNs || one.Total.WallNs == 0 {
 		t.Errorf("%v on the machine, %v with its chip and host", one.Total.WallNs, two.Total.WallNs)
 	}
+	// A call on a host has the interval of calls on its machine, not that of the engine's part alone.
+	interval := func(flags ...string) string {
+		out, _, _ := invoke(append(layer, flags...)...)
+		_, out, _ = strings.Cut(out, "(80%: ")
+		out, _, _ = strings.Cut(out, ")")
+		return out
+	}
+	if one, two := interval("--machine", "m1"), interval("--host", "macos-air"); one != two || one == "" {
+		t.Errorf("%q on the machine, %q on its host", one, two)
+	}
 	// Constants that follow the name of a machine are those of its chip, also at another clock.
 	const changed = "m1max,LaneRate=2e9,Clock=1e9"
 	if one, two := wall("--machine", changed), wall("--chip", changed, "--host", "macos-max"); one.Total.WallNs != two.Total.WallNs || one.Total.TimeNs == wall("--machine", "m1max").Total.TimeNs {

@@ -157,6 +157,12 @@ func TestCallsPerSecond(t *testing.T) {
 	if want := fmt.Sprintf("\nin all: %s of wall time, %s of engine time (", report.TimeText(r.Total.WallNs), report.TimeText(r.Total.TimeNs)); !strings.Contains(out, want) {
 		t.Errorf("no %q in\n%s", want, out)
 	}
+	// The energy of that line is that of the wall time, as in the summary.
+	if want, power := " calls/s, "+report.EnergyText(r.Total.WallEnergyNJ)+";", report.EnergyText(r.Total.WallEnergyNJ)+" in "; !strings.Contains(out, want) || r.Total.WallEnergyNJ <= r.Total.EnergyNJ {
+		t.Errorf("no %q in\n%s", want, out)
+	} else if out, _, _ := invoke("model", file, "--host", "macos-air", "--summary"); !strings.Contains(out, power) {
+		t.Errorf("no %q in\n%s", power, out)
+	}
 	if out, _, _ := invoke("model", file); !strings.Contains(out, fmt.Sprintf("\nin all: %s of engine time (", report.TimeText(r.Total.TimeNs))) {
 		t.Errorf("without a host:\n%s", out)
 	}

@@ -113,18 +113,15 @@ func (p pager) printTotalsAgain(d *report.Network) {
 	if d.Memory.MadeUp {
 		made = " (pseudo-random, shared by layers of equal shape)"
 	}
-	wall, rate, energy := "", "", t.EnergyNJ
+	wall, rate := "", ""
 	if t.WallNs > t.TimeNs {
 		wall = fmt.Sprintf("%s of wall time, ", report.TimeText(t.WallNs))
 	}
 	if d.Host != "" && d.Host != "none" { // without a host, nothing says how often one can call
 		rate = report.Rate(float64(calls)*1e9/float64(t.WallNs)) + " calls/s, "
 	}
-	if t.IdleNs > 0 {
-		energy = t.WallEnergyNJ
-	}
 	p.printf("in all: %s%v of engine time (%s to %s), %s%v; %s of weights%s, %s of device memory",
-		wall, t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), rate, p.energy(energy), report.Size(d.Memory.WeightBytes), made, report.Size(d.Memory.AllBytes))
+		wall, t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), rate, p.energy(t.WallEnergyNJ), report.Size(d.Memory.WeightBytes), made, report.Size(d.Memory.AllBytes))
 }
 
 // printAssumptions prints the assumptions behind parts without an example program, if the parts
