@@ -271,15 +271,16 @@ func TestConflictingStridesCost(t *testing.T) {
 		r := run(t, p, anesim.Options{Chip: hw.M1(), Overrides: []firmware.Override{o}})
 		return &r.Report.Descriptors[len(r.Report.Descriptors)-1]
 	}
-	for _, register := range []string{"Src1RowStride", "ResultRowStride"} {
+	// A skewed patch of 256 pixels takes four fetches of 128 bytes, and one of eight rows on the same banks eight.
+	// Eight rows of a result are written at once with a skew, and one by one without.
+	for register, slower := range map[string]uint64{"Src1RowStride": 2, "ResultRowStride": 8} {
 		skewed, plain := of(register, 0x4050), of(register, 0x4000)
 		s, p := skewed.Units.L2Broadcast, plain.Units.L2Broadcast
 		if register == "ResultRowStride" {
 			s, p = skewed.Units.L2Writeback, plain.Units.L2Writeback
 		}
-		// A skewed patch of 256 pixels takes four fetches of 128 bytes, and one of rows on the same banks eight.
-		if p < 2*s {
-			t.Errorf("%s: %d cycles of L2 with a skew, %d without", register, s, p)
+		if uint64(p) != slower*uint64(s) || s == 0 {
+			t.Errorf("%s: %d cycles of L2 with a skew, %d without; want %d times as many", register, s, p, slower)
 		}
 		if plain.Cycles.Total() < skewed.Cycles.Total() {
 			t.Errorf("%s: %d cycles with a skew, %d without", register, skewed.Cycles.Total(), plain.Cycles.Total())
