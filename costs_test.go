@@ -149,8 +149,13 @@ func TestTransposedConvolutionCost(t *testing.T) {
 		places := tc.stride * tc.stride
 		wide := ox.Model(ox.Input("x", 1, tc.c, tc.h, tc.w), weights(tc.c*places, tc.c, 1, 1), ox.Node("Conv", "c", []string{"x", "w"}),
 			ox.Node("DepthToSpace", "y", []string{"c"}, ox.Int("blocksize", tc.stride), ox.Text("mode", "CRD")), ox.Output("y"))
-		// Each place reads the source again, for which an array with few output channels waits.
-		if other := cyclesOf(t, readModel(t, "wide.onnx", wide, anesim.OpenOptions{})); 100*want > 105*other {
+		// Each place reads the source again, for which the array waits if it has one output channel: 4.7 %. With 64
+		// channels, putting them beside one another costs at least as much again as half of the work.
+		percent := uint64(67)
+		if tc.c == 1 {
+			percent = 105
+		}
+		if other := cyclesOf(t, readModel(t, "wide.onnx", wide, anesim.OpenOptions{})); 100*want > percent*other {
 			t.Errorf("%s: %d cycles, %d as one convolution to %d channels", name, want, other, tc.c*places)
 		}
 	}
