@@ -103,6 +103,10 @@ func TestReportsLeadWithACall(t *testing.T) {
 	if out := second("explain", "--layer", "add c=64 h=4 w=4", "--machine", "m1"); !strings.Contains(out, "of it the host\n  no change to the model saves more than") {
 		t.Error(out)
 	}
+	// Energies of later machines are not known, and neither is what a change saves of them.
+	if out := second("explain", "--layer", "add c=64 h=64 w=64", "--machine", "m4"); !strings.Contains(out, "), energy not known") || strings.Contains(out, "J (") {
+		t.Error(out)
+	}
 	if out := second("run", "--timing-only", "--machine", "m4"); !strings.Contains(strings.Join(strings.Fields(out), " "), "programs of this generation are not modelled") {
 		t.Error(out)
 	}

@@ -86,6 +86,14 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	return p.Err
 }
 
+// energyChange returns the energy that c adds or saves, if that of the chip is known.
+func (p pager) energyChange(c *explain.Change) string {
+	if p.noEnergy {
+		return "not known"
+	}
+	return view.Energy(c)
+}
+
 // formatUntried returns a sentence that says how many changes were not tried, and why.
 func formatUntried(n *explain.Tried) string {
 	return fmt.Sprintf("%d more not tried: reached the limit of %s timed descriptors", n.Left, report.Thousands(uint64(n.Work)))
@@ -106,7 +114,7 @@ func (p pager) printMachines(list []explain.Change) {
 			none = append(none, c.Change)
 			continue
 		}
-		p.printf("  %-22s %v -> %v (%+.1f%%), energy %s", c.Change, c.Before.TimeNs, c.After.TimeNs, -100*c.Gain, view.Energy(c))
+		p.printf("  %-22s %v -> %v (%+.1f%%), energy %s", c.Change, c.Before.TimeNs, c.After.TimeNs, -100*c.Gain, p.energyChange(c))
 	}
 	if len(none) < len(list) {
 		p.Whole("  to reproduce the first: " + list[0].Command)
@@ -150,9 +158,9 @@ func (p pager) printChange(n int, c *explain.Change, whole clock.Nanoseconds) {
 	bytes := view.Change(float64(c.Before.DMABytes), float64(c.After.DMABytes))
 	if c.Alone {
 		p.printf("   alone, with its tensors in memory: %v -> %v (%s), bytes moved %s; %v in the network", c.Before.TimeNs, c.After.TimeNs, gain, bytes, c.NetworkNs)
-		p.printf("   of the call at most %+.1f%%: %v less, if it gains as much in the network; energy %s", -100*c.SavedNs/float64(whole), clock.Nanoseconds(c.SavedNs), view.Energy(c))
+		p.printf("   of the call at most %+.1f%%: %v less, if it gains as much in the network; energy %s", -100*c.SavedNs/float64(whole), clock.Nanoseconds(c.SavedNs), p.energyChange(c))
 	} else {
-		p.printf("   %v -> %v (%s), energy %s, bytes moved %s", c.Before.TimeNs, c.After.TimeNs, gain, view.Energy(c), bytes)
+		p.printf("   %v -> %v (%s), energy %s, bytes moved %s", c.Before.TimeNs, c.After.TimeNs, gain, p.energyChange(c), bytes)
 	}
 	if isMostlyUnmeasured(c) {
 		p.printf("   %s %s", report.UnmeasuredMark, unmeasuredRemark)

@@ -234,7 +234,7 @@ func (p pager) printChanges(x *explain.Explanation, command string) {
 		if c.Alike > 1 {
 			where += fmt.Sprintf(" and %d more", c.Alike-1)
 		}
-		gain := formatGain(c, x.Now.TimeNs)
+		gain := p.formatGain(c, x.Now.TimeNs)
 		if isMostlyUnmeasured(c) {
 			gain += " " + report.UnmeasuredMark
 			unmeasured = true
@@ -291,9 +291,9 @@ func (p pager) printChanges(x *explain.Explanation, command string) {
 
 // formatGain returns text with the share and the time of the whole network that a change saves. For
 // a change that gates tiles, the text gives the effect on energy and time.
-func formatGain(c *explain.Change, whole clock.Nanoseconds) string {
+func (p pager) formatGain(c *explain.Change, whole clock.Nanoseconds) string {
 	if c.Kind == "gating" {
-		return fmt.Sprintf("  energy %s, time %s", view.Energy(c), view.Change(float64(c.Before.TimeNs), float64(c.After.TimeNs)))
+		return fmt.Sprintf("  energy %s, time %s", p.energyChange(c), view.Change(float64(c.Before.TimeNs), float64(c.After.TimeNs)))
 	}
 	return fmt.Sprintf("  -%.1f%%, %s less", 100*c.SavedNs/float64(whole), report.TimeText(clock.Nanoseconds(c.SavedNs)))
 }

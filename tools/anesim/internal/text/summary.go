@@ -246,6 +246,6 @@ func (p pager) printBestChange(d *report.Network, x *explain.Explanation) {
 		if c.Alike > 1 {
 			where += fmt.Sprintf(" and %d more", c.Alike-1)
 		}
-		p.printItem("faster", fmt.Sprintf("%s: %s:%s", where, c.Change, formatGain(c, d.Total.TimeNs)))
+		p.printItem("faster", fmt.Sprintf("%s: %s:%s", where, c.Change, p.formatGain(c, d.Total.TimeNs)))
 	}
 }
