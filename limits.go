@@ -40,6 +40,9 @@ func (r *Result) Limits() []evidence.Limit {
 			g.addLimit(evidence.RestsOnInference, what, "layer "+l.Layer.Name)
 		}
 	}
+	for _, note := range r.RelocationNotes() {
+		g.addLimit(evidence.RestsOnAssumption, note, "")
+	}
 	for k := range r.Programs {
 		p := &r.Programs[k]
 		if p.Report == nil {
@@ -62,6 +65,22 @@ func (r *Result) Limits() []evidence.Limit {
 		}
 	}
 	return g.listLimits()
+}
+
+// RelocationNotes says, for each program that was read from a file, how its relocations differ from the
+// addresses of its weights. It returns nil if they do not: the run itself does not depend on them, but
+// a loader that places the constants elsewhere does.
+func (r *Result) RelocationNotes() (notes []string) {
+	if r.Model.kind != KindProgram {
+		return nil // its programs were made here
+	}
+	for i := range r.Programs {
+		// A program with an error in its chain has not run.
+		if gaps, err := r.Programs[i].Program.RelocationGaps(); err == nil && len(gaps) > 0 {
+			notes = append(notes, gaps.String())
+		}
+	}
+	return notes
 }
 
 // A limitGroups collects limits. Limits of the same kind and text become one limit with several

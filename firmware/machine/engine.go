@@ -47,6 +47,7 @@ type executor struct {
 	// the controller sends on its own.
 	ended, aborted func(q *request)
 	notify         func()
+	warn           func(text string) // called for what no command reports
 }
 
 // An instance is a process of the program in a slot.
@@ -112,6 +113,12 @@ func (x *executor) Load(slot int32, p command.Program) (procedures uint32, s com
 			return 0, command.Failed, ""
 		}
 		r.procedures = append(r.procedures, procedure{l})
+	}
+	// The engine would not notice: it is whoever places the constants that needs the relocations.
+	for i, p := range programs {
+		if gaps, err := p.RelocationGaps(); err == nil && len(gaps) > 0 {
+			x.warn(fmt.Sprintf("model %s, procedure %d: %v", named.name, i, gaps))
+		}
 	}
 	x.programs[slot] = r
 	return uint32(len(programs)), command.OK, ""

@@ -30,6 +30,9 @@ type Machine struct {
 	// Notified is called for each message that the controller sends without being asked, if
 	// it is not nil.
 	Notified func(command.Message)
+	// Warned is called for each mistake in a program that neither the controller nor the engine reports
+	// when it is loaded, such as an address of weights without a relocation, if it is not nil.
+	Warned func(text string)
 
 	engine     *executor
 	mailbox    *command.Mailbox
@@ -80,6 +83,11 @@ func New(ctx context.Context, o Options) (*Machine, error) {
 	x.queue.Observe = m.observe
 	x.advance = m.timeline.advance
 	x.notify = m.takeNotifications
+	x.warn = func(text string) {
+		if m.Warned != nil {
+			m.Warned(text)
+		}
+	}
 	x.ended = func(q *request) {
 		m.controller.Ended(q.header, q.resultStatus())
 		m.takeNotifications()

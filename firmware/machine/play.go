@@ -124,6 +124,7 @@ func (p *player) startMachine(ctx context.Context) (err error) {
 		fmt.Fprintf(p.w, "  @ %v: request %d %v, queue %d, program %d, process %d%s\n", e.At, e.ID, e.Kind, e.Queue, e.Program, e.Process, secure)
 	}
 	p.machine.Notified = p.recordNotification
+	p.machine.Warned = func(text string) { fmt.Fprintf(p.w, "  warning: %s\n", text) }
 	return nil
 }
 

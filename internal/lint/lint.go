@@ -3,7 +3,6 @@ package lint
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"slices"
 
 	"anesim/hw/regs"
@@ -95,24 +94,17 @@ func Program(p *loader.Program) (*Report, error) {
 		return nil, err
 	}
 	s := newState(p, l)
-	relocated := countRelocations(p)
-	next, stop := iter.Pull2(p.Descriptors())
-	defer stop()
 	for t, err := range l.Stream.Tasks(new(regs.File)) {
 		if err != nil {
 			return nil, err
 		}
 		s.checkTask(t)
 		s.checkInterleaves(t)
-		if relocated == nil {
-			continue
-		}
-		if d, err, ok := next(); ok && err == nil {
-			s.checkRelocations(d, &t.Groups, relocated)
-		}
 	}
 	s.checkSections(p.Segments)
-	s.checkOtherRelocations(relocated)
+	if err := s.checkRelocations(); err != nil {
+		return nil, err
+	}
 	s.checkFinalState()
 	s.report.Descriptors = l.Count
 	slices.SortStableFunc(s.report.Findings, func(a, b Finding) int { return cmp.Compare(a.Descriptor, b.Descriptor) })

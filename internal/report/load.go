@@ -92,6 +92,7 @@ type LoadClient struct {
 	Stuck       int               `json:"stuck"`
 	After       string            `json:"after,omitempty"`
 	SavedBytes  uint64            `json:"saved_host_copy_bytes"` // bytes saved by all calls
+	Warnings    []string          `json:"warnings,omitempty"`    // of the program, as run has them
 }
 
 // A LoadAlone holds the costs of a client's call when no other client uses the engine. If calls have
@@ -219,7 +220,7 @@ func newLoadEvents(l *scripts.Load) (list []LoadEvent) {
 func newLoadClient(l *scripts.Load, i int) LoadClient {
 	r, c := &l.Result.Clients[i], &l.Config.Clients[i]
 	d := LoadClient{
-		Name: c.Name, Program: l.Alone[i].Model.Name(), Priority: uint8(c.Priority), Arrival: string(c.Arrival), Rate: c.Rate,
+		Name: c.Name, Program: l.Alone[i].Model.Name(), Warnings: l.Alone[i].RelocationNotes(), Priority: uint8(c.Priority), Arrival: string(c.Arrival), Rate: c.Rate,
 		Alone: newLoadAlone(c),
 		Calls: len(r.Latencies), MeanWaitNs: r.MeanWait(), MeanQueueNs: r.MeanQueueWait(), LongestNs: r.Longest, Stops: r.Stops, LostNs: r.Lost, Stuck: r.Stuck, Latency: []Percentile{},
 	}

@@ -34,6 +34,28 @@ type Param struct {
 // descriptors does not record this size, but readers of the file need it.
 func (u *Unit) FirstWords() int { return u.Chain[0].Words }
 
+// RelocationGaps returns how the relocations of the container that the text describes differ from the
+// addresses of its weights. It returns nil for text of any other kind, whose relocations File makes, and
+// for a container that File refuses.
+func (u *Unit) RelocationGaps() loader.RelocationGaps {
+	if u.file == nil {
+		return nil
+	}
+	file, err := u.File()
+	if err != nil {
+		return nil
+	}
+	p, err := loader.Read("container", bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		return nil
+	}
+	gaps, err := p.RelocationGaps()
+	if err != nil {
+		return nil
+	}
+	return gaps
+}
+
 // File returns the program as the contents of a file. If the text declares ports or describes a
 // container, the file is a hardware container. Otherwise it holds only the chain of descriptors.
 // File returns an error if a container cannot hold the program, or a *[ContainerError] if the text

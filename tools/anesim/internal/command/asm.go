@@ -67,6 +67,12 @@ func (f *asmFlags) run(w io.Writer, stdin io.Reader, name string) error {
 	if err := outfile.Write(f.out, file); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%s: %s, %s bytes\n", f.out, report.Plural(len(u.Chain), "descriptor"), report.Thousands(uint64(len(file))))
+	if _, err := fmt.Fprintf(w, "%s: %s, %s bytes\n", f.out, report.Plural(len(u.Chain), "descriptor"), report.Thousands(uint64(len(file)))); err != nil {
+		return err
+	}
+	// Relocations of a container are bytes of its text: an edit can leave them at other registers' words.
+	if gaps := u.RelocationGaps(); len(gaps) > 0 {
+		_, err = fmt.Fprintf(w, "warning: %v\n", gaps)
+	}
 	return err
 }

@@ -249,6 +249,9 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 			}
 			linted = append(linted, list...)
 		}
+		for _, note := range res.RelocationNotes() {
+			fmt.Fprintf(c.ErrOrStderr(), "%s: warning: %s\n", x.name, note)
+		}
 		e, err := check.NewEntry(res, x.entry)
 		if err != nil {
 			return input.InFile(x.name, err)

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -137,5 +138,58 @@ func TestCheckLintRefusesSet(t *testing.T) {
 	_, errs, code := invoke("check", "--baseline", filepath.Join(t.TempDir(), "b.json"), "--update", "--lint", "--set", "PE.Cfg.OpMode=1", "--layer", "relu c=4")
 	if code != exitUsage || !strings.Contains(errs, "cannot combine --lint with --set") {
 		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// A container without the relocations of its weight addresses runs as before, and run, check, asm, load
+// and fw warn of it, as lint finds it. One with all of them has no warning.
+func TestRelocationsAreCompared(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if _, errs, code := invoke("layer", "softmax", "c=64", "h=8", "w=8", "--timing-only", "--emit", "whole.hwx"); code != exitDone {
+		t.Fatal(errs)
+	}
+	data, err := os.ReadFile("whole.hwx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The header of a section has the count of its relocations 60 bytes after its name.
+	name := bytes.Index(data, []byte("__text\x00"))
+	if name < 0 || binary.LittleEndian.Uint32(data[name+60:]) != 17 {
+		t.Fatal("the section of descriptors does not have 17 relocations")
+	}
+	binary.LittleEndian.PutUint32(data[name+60:], 0)
+	for file, text := range map[string]string{
+		"none.hwx":  string(data),
+		"none.yaml": "duration: 1us\nclients: [{model: none.hwx}]\n", "whole.yaml": "duration: 1us\nclients: [{model: whole.hwx}]\n",
+		"none.fw":  "model m file none.hwx\nclient c rights=user-access\ncall c ANE_DeviceOpen\nsend control BOOT\ncall c ANE_ProgramCreate model=m\nexpect Success\n",
+		"whole.fw": "model m file whole.hwx\nsend control BOOT\nsend control LOAD_PROGRAM program=0 model=m\nexpect ok\n",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"whole", "none"} {
+		text, errs, code := invoke("dump", name+".hwx", "--text")
+		if code != exitDone {
+			t.Fatal(errs)
+		}
+		if err := os.WriteFile(name+".td", []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const says = "warning: "
+	const what = "weight addresses without a relocation: 17, the first of descriptor 2; they stay where they are if the constants move"
+	for _, command := range []string{"run X.hwx", "run X.hwx --timing-only", "run X.hwx --json", "check --expect cycles>=1 X.hwx", "asm X.td -o copy.hwx", "load X.yaml", "load X.yaml --json", "fw X.fw"} {
+		for file, want := range map[string]bool{"none": true, "whole": false} {
+			out, errs, code := invoke(strings.Fields(strings.ReplaceAll(command, "X", file))...)
+			_, warned, _ := strings.Cut(strings.Join(strings.Fields(out+errs), " "), says)
+			if strings.Contains(command, "--json") {
+				warned = out
+			}
+			if code != exitDone || strings.Contains(warned, what) != want {
+				t.Errorf("%s of %s: exit %d, warning wanted: %v\n%s%s", command, file, code, want, out, errs)
+			}
+		}
 	}
 }

@@ -63,6 +63,11 @@ func WriteLoad(w io.Writer, d *report.Load) error {
 			p.printf("client %s: %s not copied between host and device, since another client shares the buffer", report.Printable(x.Name), report.Size(x.SavedBytes))
 		}
 	}
+	for i := range d.Clients {
+		for _, w := range d.Clients[i].Warnings {
+			p.printf("client %s: warning: %s", report.Printable(d.Clients[i].Name), w)
+		}
+	}
 	if m := d.Memory; m != nil {
 		p.printf("memory at the broker: %s for %s and %s; %s stay wired while no call is pending", report.Size(m.Bytes), report.Plural(m.Models, "model"), report.Plural(m.Adapters, "adapter"), report.Size(m.Wired))
 	}

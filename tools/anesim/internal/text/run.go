@@ -118,6 +118,9 @@ func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions, expl
 	p.printWallTime(res, &d.Total, d.Host)
 	p.printCycles(&d.Cycles, res.Report.PlanarCompute(), d.Total.Saved)
 	p.printEnergies(&d.Total)
+	for _, note := range res.RelocationNotes() {
+		p.printf("warning: %s", note)
+	}
 	p.printAdvice(d)
 	if o.Counters {
 		p.printCounters(d)
