@@ -3,12 +3,14 @@ package scripts_test
 import (
 	"context"
 	"encoding/binary"
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"anesim"
 	"anesim/firmware/command"
@@ -20,11 +22,14 @@ import (
 	"anesim/loader"
 )
 
-// families are layers of which one program serves a range of sizes.
-var families = []struct {
+// A family is a layer with a key that one program serves for a range of sizes.
+type family struct {
 	key, layer string
 	sizes      loader.Range
-}{
+}
+
+// families are layers of which one program serves a range of sizes.
+var families = []family{
 	{"k", "matmul m=16 n=32 rhs=runtime", loader.Range{Start: 32, Stop: 128, Step: 32}},
 	{"n", "matmul m=16 k=32 rhs=runtime", loader.Range{Start: 32, Stop: 128, Step: 32}},
 	{"n", "relu c=8 h=4 w=32", loader.Range{Start: 1, Stop: 4, Step: 1}},
@@ -32,9 +37,30 @@ var families = []struct {
 	{"m", "linear k=64 n=32", loader.Range{Start: 5, Stop: 8, Step: 1}},
 }
 
+var seed = flag.Uint64("seed", 304, "of the random programs and sizes")
+
+// randomFamily returns a random layer and the sizes that one program of it serves.
+func randomFamily(r *rand.Rand) (f family) {
+	from, step := uint64(1+r.IntN(12)), uint64(1+r.IntN(4))
+	small := loader.Range{Start: from, Stop: from + step*uint64(1+r.IntN(6)), Step: step}
+	wide := loader.Range{Start: 32, Stop: 32 * uint64(2+r.IntN(6)), Step: 32}
+	switch r.IntN(5) {
+	case 0:
+		return family{"k", fmt.Sprintf("matmul m=%d n=%d rhs=runtime", 1+r.IntN(32), 32*(1+r.IntN(3))), wide}
+	case 1:
+		return family{"n", fmt.Sprintf("matmul m=%d k=%d rhs=runtime", 1+r.IntN(32), 32*(1+r.IntN(3))), wide}
+	case 2:
+		return family{"n", fmt.Sprintf("relu c=%d h=%d w=%d", 1+r.IntN(40), 1+r.IntN(9), 1+r.IntN(70)), small}
+	case 3:
+		return family{"h", fmt.Sprintf("conv cin=%d w=%d cout=%d k=%d pad=same", 1+r.IntN(40), 4+r.IntN(40), 1+r.IntN(40), 1+2*r.IntN(2)), small}
+	}
+	return family{"m", fmt.Sprintf("linear k=%d n=%d", 1+r.IntN(100), 1+r.IntN(100)), small}
+}
+
 // A thousand random pairs of a program and a size have the same cycles and values whether the size
-// comes with run --bind, with a command on the ring or with a request through the driver. A size that
-// the program does not have is refused by all three, and runs nothing.
+// comes with run --bind, with a command on the ring or with a request through the driver, and under load
+// their calls take the time and the energy of that run. A size that the program does not have is refused
+// by all four, and runs nothing.
 func TestSizesAgreeOnEveryPath(t *testing.T) {
 	ctx := t.Context()
 	m, err := machine.New(ctx, machine.Options{Engine: engine.Options{Values: true, Seed: 1}})
@@ -61,15 +87,28 @@ func TestSizesAgreeOnEveryPath(t *testing.T) {
 	if r := selector("ANE_DeviceOpen", driver.OpenRequest()); r.Return != driver.Success {
 		t.Fatal(r.Return)
 	}
+	r := rand.New(rand.NewPCG(12, *seed))
+	pool := slices.Clone(families)
+	for range 120 {
+		pool = append(pool, randomFamily(r))
+	}
 	var models []*anesim.Model
-	for i, f := range families {
+	families := pool[:0]
+	for _, f := range pool {
+		if len(families) == 60 {
+			break // the controller has 64 slots
+		}
 		words := strings.Fields(f.layer)
 		model, _, err := anesim.LayerOver(ctx, f.key, f.sizes, words[0], words[1:]...)
+		if err != nil && len(families) >= 5 {
+			continue // the lowering changes with the size, so one program cannot serve the range
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		models = append(models, model)
-		at, err := m.Add(f.key+" of "+f.layer, model)
+		i := len(families)
+		families, models = append(families, f), append(models, model)
+		at, err := m.Add(fmt.Sprintf("%d: %s of %s", i, f.key, f.layer), model)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,8 +130,8 @@ func TestSizesAgreeOnEveryPath(t *testing.T) {
 		}
 		return o
 	}
-	r := rand.New(rand.NewPCG(12, 304))
 	whole := map[string]outcome{}
+	loads := 0
 	refused := 0
 	for range 1000 {
 		i := r.IntN(len(families))
@@ -104,7 +143,7 @@ func TestSizesAgreeOnEveryPath(t *testing.T) {
 		if r.IntN(20) == 0 {
 			size = []uint64{0, f.sizes.Start - 1, f.sizes.Stop + f.sizes.Step, math.MaxUint64}[r.IntN(4)]
 		}
-		name := fmt.Sprintf("%s, %s=%d", f.layer, f.key, size)
+		name := fmt.Sprintf("program %d, %s, %s=%d", i, f.layer, f.key, size)
 		run := func() (outcome, error) {
 			if o, ok := whole[name]; ok {
 				return o, nil
@@ -114,6 +153,22 @@ func TestSizesAgreeOnEveryPath(t *testing.T) {
 				return outcome{}, err
 			}
 			whole[name] = figures(&res.Programs[0].Result)
+			// Three calls, each when the one before it returns: the engine does not go to sleep.
+			s := &traffic.Script{Duration: time.Duration(2.5 * float64(res.Report.Time)), Clients: []traffic.ScriptClient{{Name: "a", Model: "m", Bind: map[string][]uint64{f.key: {size}}}}}
+			l, err := scripts.RunClients(ctx, s, func(*traffic.ScriptClient) (*anesim.Model, error) { return models[i], nil })
+			if err != nil {
+				return outcome{}, err
+			}
+			loads++
+			calls := len(l.Result.Clients[0].Latencies)
+			for _, took := range l.Result.Clients[0].Latencies {
+				if math.Abs(float64(took-res.Report.Time)) > 1e-6*float64(res.Report.Time) {
+					t.Errorf("%s under load: a call takes %v; run --bind has %v", name, took, res.Report.Time)
+				}
+			}
+			if got, want := float64(l.Result.Energy), float64(calls)*float64(res.Report.Energy); calls != 3 || math.Abs(got-want) > 1e-6*want {
+				t.Errorf("%s under load: %d calls, %g nJ; want %g", name, calls, got, want)
+			}
 			return whole[name], nil
 		}
 		want, failed := run()
@@ -131,6 +186,12 @@ func TestSizesAgreeOnEveryPath(t *testing.T) {
 		} {
 			before := m.Queue().Stats()
 			ok, malformed := call()
+			if failed != nil && path == "the ring" {
+				s := &traffic.Script{Duration: time.Millisecond, Clients: []traffic.ScriptClient{{Name: "a", Model: "m", Bind: map[string][]uint64{f.key: {size}}}}}
+				if _, err := scripts.RunClients(ctx, s, func(*traffic.ScriptClient) (*anesim.Model, error) { return models[i], nil }); err == nil {
+					t.Errorf("%s under load is accepted; run: %v", name, failed)
+				}
+			}
 			if failed != nil {
 				refused++
 				if ok || !malformed || m.Queue().Stats() != before {
@@ -148,8 +209,9 @@ func TestSizesAgreeOnEveryPath(t *testing.T) {
 			}
 		}
 	}
-	if refused < 100 || len(whole) < 15 {
-		t.Errorf("%d refusals and %d sizes are too few to show anything", refused, len(whole))
+	t.Logf("seed %d: %d programs, %d pairs that differ, %d of them under load, %d refusals", *seed, len(families), len(whole), loads, refused)
+	if refused < 100 || len(whole) < 60 || loads != len(whole) {
+		t.Errorf("%d refusals, %d sizes and %d loads are too few to show anything", refused, len(whole), loads)
 	}
 }
 
