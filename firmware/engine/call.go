@@ -141,7 +141,7 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 	at, energy := c.device.Elapsed(), c.res.Report.Energy
 	c.pass.Observe = c.newTaskObserver(took)
 	_, more = c.pass.Run()
-	stoppable := c.pass.Stoppable
+	stoppable, executed := c.pass.Stoppable, c.device.Elapsed()-at
 	switch {
 	case c.pass.Err != nil:
 		c.finish(c.pass.Err)
@@ -158,6 +158,11 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 		if more, err = c.endDispatch(); !more {
 			c.finish(err)
 		}
+	}
+	if stoppable > 0 && stoppable >= executed {
+		// The results of the last descriptor are still on their way to memory. A run that can be executed
+		// again when its last descriptor has ended can be until they are there.
+		stoppable = c.device.Elapsed() - at
 	}
 	c.last = RunCost{took, c.device.Elapsed() - at, c.res.Report.Energy - energy, stoppable}
 	return took + c.last.Time, more

@@ -209,19 +209,24 @@ func (t *timeline) next() (at clock.Nanoseconds, ok bool) {
 	return at, ok
 }
 
+// sameTime is the largest difference of two times that count as one, in nanoseconds. Recorded times are
+// rounded to 0.001 ns. A call that was let in when a run ended must not come before that end.
+const sameTime clock.Nanoseconds = 0.01
+
 // runUntil moves the clock to the time at. If run is true, the engine starts every run that it can
-// start before.
+// start by then: of two requests that are submitted at one time with a runUntil between them, the first
+// gets an idle engine, however urgent the second is.
 func (t *timeline) runUntil(at clock.Nanoseconds, run bool) error {
 	x := t.machine.engine
 	for {
-		if _, busy := x.queue.Running(); !busy && run && x.queue.Now() < at {
+		if _, busy := x.queue.Running(); !busy && run && x.queue.Now() <= at+sameTime {
 			if _, err := x.queue.Begin(); err != nil && len(t.events) == 0 {
 				return err
 			}
 		}
 		next, ok := t.next()
-		if !ok || next > at {
-			x.passTime(at)
+		if !ok || next > at+sameTime {
+			x.passTime(max(at, x.queue.Now()))
 			return nil
 		}
 		if _, err := t.advance(false); err != nil {

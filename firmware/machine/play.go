@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -202,7 +203,14 @@ func (p *player) runUntil(text string) error {
 	if err != nil || d < 0 {
 		return fmt.Errorf("invalid time %q; want a duration since the start, such as 1.5ms", text)
 	}
-	return p.machine.timeline.runUntil(clock.Nanoseconds(d.Nanoseconds()), true)
+	at := clock.Nanoseconds(d.Nanoseconds())
+	// Recorded times have fractions of a nanosecond, which a time.Duration does not.
+	if number, ok := strings.CutSuffix(text, "ns"); ok {
+		if v, err := strconv.ParseFloat(number, 64); err == nil && v < math.MaxInt64 {
+			at = clock.Nanoseconds(v)
+		}
+	}
+	return p.machine.timeline.runUntil(at, true)
 }
 
 func (p *player) setOption(words []string) error {

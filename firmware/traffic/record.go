@@ -77,7 +77,7 @@ func (l *Outcome) WriteMachineScript(w io.Writer, model func(*ScriptClient) stri
 		if calls++; calls > MaxRecordedCalls {
 			return fail("too many calls for a recorded script; want at most %d", MaxRecordedCalls)
 		}
-		fmt.Fprintf(&b, "until %.0fns\nsend execution PROCEDURE_CALL program=%d process=0 priority=%d%s\n", float64(e.At), e.Client, l.Script.Clients[e.Client].Priority, binds[e.Client][e.Turn])
+		fmt.Fprintf(&b, "until %.3fns\nsend execution PROCEDURE_CALL program=%d process=0 priority=%d%s\n", float64(e.At), e.Client, l.Script.Clients[e.Client].Priority, binds[e.Client][e.Turn])
 	}
 	fmt.Fprintf(&b, "drain\nexpect finished %d\n", calls)
 	for i := range l.Script.Clients {
