@@ -134,13 +134,11 @@ func playScript(c *cobra.Command, file string) error {
 		}
 		return input.WithParameters(m, path)
 	}})
-	if flushed := cmp.Or(out.Flush(), stdout.Flush()); err == nil {
-		err = flushed
-	}
+	flushed := cmp.Or(out.Flush(), stdout.Flush())
 	if err != nil {
-		return input.InFile(file, err)
+		return nameScript(file, err)
 	}
-	return nil
+	return flushed
 }
 
 // pathRelativeToScript returns the path of a file relative to the directory of a script, as the

@@ -150,6 +150,13 @@ func TestFirmwareErrors(t *testing.T) {
 	if _, errs, code := invoke("fw", bad); code != exitFailed || !strings.Contains(errs, `bad.fw: line 2: last outcome is "ok"; want "refused"`) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
+	// A file that a script names but nobody finds is a mistake in that line of the script.
+	for command, text := range map[string]string{"fw": "model m file none.hwx\n", "load": "duration: 1ms\nclients:\n- {model: none.hwx}\n"} {
+		script := writeFile(t, "names.txt", []byte(text))
+		if _, errs, code := invoke(command, script); code != exitFailed || !strings.Contains(errs, "names.txt: line ") || !strings.Contains(errs, "none.hwx: no such file") {
+			t.Errorf("%s: exit %d: %s", command, code, errs)
+		}
+	}
 }
 
 // A parameter that the program does not have, or a word that gives none, is refused.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
@@ -122,7 +123,7 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 	defer stop()
 	l, err := scripts.RunClients(ctx, s_, func(c *traffic.ScriptClient) (*anesim.Model, error) { return f.openModel(file, c) })
 	if err != nil {
-		return input.InFile(file, err)
+		return nameScript(file, err)
 	}
 	if f.Record != "" {
 		if err := writeLoadScript(f.Record, file, l); err != nil {
@@ -180,3 +181,6 @@ func resolveModelPath(script, name string) string {
 	}
 	return filepath.Join(filepath.Dir(script), name)
 }
+
+// nameScript adds the name of a script to an error, also if it is about a file that the script names.
+func nameScript(file string, err error) error { return fmt.Errorf("%s: %w", file, err) }
