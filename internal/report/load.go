@@ -26,6 +26,7 @@ type Load struct {
 	Stops       uint64            `json:"stops"`   // runs that more urgent calls stopped
 	LostNs      clock.Nanoseconds `json:"lost_ns"` // part of BusyNs in such runs
 	LostNJ      clock.Nanojoules  `json:"lost_energy_nj"`
+	StoredNs    clock.Nanoseconds `json:"stored_ns"` // part of BusyNs in which results of a call that lost the engine go to memory
 	EnergyNJ    clock.Nanojoules  `json:"energy_nj"` // without LostNJ
 	WaitNJ      clock.Nanojoules  `json:"wait_energy_nj"`
 	MeanW       float64           `json:"mean_w"`
@@ -159,7 +160,7 @@ func NewLoad(l *scripts.Load) *Load {
 		HostStages: newStages(&l.Options.Host),
 		HostSplit:  HostSplit{us(split.Beside.Value), us(split.Before.Value), us(split.After.Value), string(split.Beside.Evidence), split.Beside.Source},
 		DurationNs: l.Config.Duration, Seed: l.Config.Seed, InFlight: max(1, l.Config.InFlight), Preemption: l.Config.Preemption.String(),
-		Stops: r.Stops, LostNs: r.Lost, LostNJ: r.LostEnergy,
+		Stops: r.Stops, LostNs: r.Lost, LostNJ: r.LostEnergy, StoredNs: r.Stored,
 		TimeNs: r.Time, BusyNs: r.Busy, Utilisation: r.Utilisation(), WakeNs: r.Wake,
 		EnergyNJ: r.Energy, WaitNJ: r.WaitEnergy, MeanW: r.Watts(), Runs: r.Runs, Cut: r.Cut,
 		Clients: []LoadClient{}, Timeline: []LoadBin{},

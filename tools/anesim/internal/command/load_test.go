@@ -249,3 +249,24 @@ clients:
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }
+
+// A load says what its energy leaves out when calls take the engine from each other between runs, and
+// says nothing if none does.
+func TestLoadOfSwitchesIsNoted(t *testing.T) {
+	model, err := filepath.Abs(exampleLoad("observed.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for inFlight, noted := range map[int]bool{1: false, 3: true} {
+		script := writeFile(t, "load.yaml", fmt.Appendf(nil, "duration: 1ms\nin_flight: %d\nclients:\n- {layer: softmax c=48 h=1 w=40, priority: 1, arrival: poisson, rate: 100000}\n- {model: %q, priority: 2, arrival: poisson, rate: 20000}\n", inFlight, model))
+		out, errs, code := invoke("load", script)
+		if code != exitDone || strings.Contains(strings.Join(strings.Fields(out), " "), "The energy of that, and of what they fetch again, is not counted") != noted {
+			t.Errorf("in_flight %d: exit %d: %s%s", inFlight, code, out, errs)
+		}
+		var d report.Load
+		out, _, _ = invoke("load", script, "--json")
+		if err := json.Unmarshal([]byte(out), &d); err != nil || (d.StoredNs > 0) != noted || d.StoredNs > d.BusyNs {
+			t.Errorf("in_flight %d: %v of %v stored, %v", inFlight, d.StoredNs, d.BusyNs, err)
+		}
+	}
+}

@@ -118,6 +118,9 @@ func (p pager) printQueueWaits(d *report.Load) {
 		}
 	}
 	p.printf("mean wait in the task queue: %s", strings.Join(parts, "; "))
+	if d.StoredNs > 0 {
+		p.printf("note: calls took the engine from others between runs; %s of its time passed until the others' results were in memory. The energy of that, and of what they fetch again, is not counted, as no document has a figure: a call has the energy of one that keeps the engine", d.StoredNs)
+	}
 	if d.Preemption != "abort" {
 		return
 	}
