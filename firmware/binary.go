@@ -146,6 +146,8 @@ func (t *InitTable) AppendBinary(dst []byte) ([]byte, error) {
 	}
 	var used []Block
 	var names []byte
+	// Blocks come in the documents' order, whatever the order of the records, so that equal tables
+	// give equal bytes.
 	for _, b := range Blocks() {
 		if t.Count(b.Name) > 0 {
 			used = append(used, b)
@@ -153,6 +155,8 @@ func (t *InitTable) AppendBinary(dst []byte) ([]byte, error) {
 		}
 	}
 	le := binary.LittleEndian
+	// One descriptor more than there are blocks: the reader stops at one of zeros. Records are words
+	// of 4 bytes, so the names before them are padded to a multiple of 4.
 	name := uint64(descriptorBytes * (len(used) + 1))
 	records := (name + uint64(len(names)) + 3) &^ 3
 	padding := records - name - uint64(len(names))

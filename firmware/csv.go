@@ -23,6 +23,8 @@ var (
 // be incomplete. The error is an *[InitError].
 func ReadInitCSV(r io.Reader) (*InitTable, error) {
 	cr := csv.NewReader(r)
+	// Evidence and source may be missing in some rows alone; parseInitRecord checks the number of
+	// columns.
 	cr.FieldsPerRecord = -1
 	cr.Comment = '#'
 	cr.TrimLeadingSpace = true
@@ -44,6 +46,8 @@ func ReadInitCSV(r io.Reader) (*InitTable, error) {
 		for i := range row {
 			row[i] = strings.TrimSpace(row[i])
 		}
+		// Only the first line can have the names of the columns. Below it, the same words are a row with
+		// an unknown block, which checkRecord reports.
 		if first && len(row) <= len(csvColumns) && slices.EqualFunc(row, csvColumns[:len(row)], strings.EqualFold) {
 			continue
 		}

@@ -70,6 +70,8 @@ func ParsePowerPolicy(list string) (p PowerPolicy, err error) {
 			return bad("unknown key %q; want %s", key, policyKeys)
 		}
 	}
+	// After the loop, as the settings may come in any order. An explicit gating=on is accepted beside
+	// management=off: it is the default.
 	if p.AlwaysOn && p.Hysteresis > 0 {
 		return PowerPolicy{}, &PolicyError{list, `"hysteresis" has no effect with "management=off"`}
 	}

@@ -58,12 +58,17 @@ func (w *Window) Store(word uint32) (committed bool) {
 		return false
 	}
 	for i, s := range completionStore {
+		// The cases are indices of completionStore. The barrier, step 3, changes no state: this model
+		// completes a store at once.
 		switch i {
 		case 0:
 			w.masked = true
 		case 1:
 			w.register &^= windowClosed
 		case 2:
+			// The error bits are there from the store on, and a trace shows them, but the controller
+			// learns of them only when it reads the register, in step 4. A failed store does not end
+			// the sequence: the window must be closed and interrupts turned on again.
 			if w.Fault != nil {
 				w.register |= w.Fault() & storeIsRefused
 			}

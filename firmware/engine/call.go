@@ -127,6 +127,8 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 	if c.ended {
 		return 0, false
 	}
+	// Ask before Resume, which gives the engine to this call, and so makes it wait for the results of the
+	// call that had it.
 	if err := c.blockedError(); err != nil {
 		c.finish(err)
 		return 0, false
@@ -141,6 +143,7 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 	at, energy := c.device.Elapsed(), c.res.Report.Energy
 	c.pass.Observe = c.newTaskObserver(took)
 	_, more = c.pass.Run()
+	// Ending the dispatch below drops the pass.
 	stoppable, executed := c.pass.Stoppable, c.device.Elapsed()-at
 	switch {
 	case c.pass.Err != nil:
@@ -150,6 +153,8 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 		c.loaded.restoreInputs(c.inputs)
 		c.finish(c.failed)
 		more = false
+	// A cancelled call ends between two runs, where the engine can be taken away. Errors of the run
+	// come first: they say more.
 	case c.ctx.Err() != nil:
 		c.Abort()
 		c.err = c.ctx.Err()

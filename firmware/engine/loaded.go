@@ -311,11 +311,14 @@ func withSetting(p *loader.Program, s Setting) (*loader.Program, error) {
 		return withWeightsAt(p, s.Value), nil
 	}
 	q := *p
+	// Other bindings of the program share p, so the copy gets its own of all that is changed below.
 	q.Relocations, q.Ports = slices.Clone(p.Relocations), slices.Clone(p.Ports)
 	if s.IsBar {
 		if !q.SetBar(s.Bar, s.Value) {
 			return nil, &BindError{IsBar: true, Bar: s.Bar, Bars: len(p.Bars())}
 		}
+		// A field is a part of a word. Resolving each field now reports a value that does not fit where
+		// it was set, and not in the call that uses it.
 		for i := range q.Relocations {
 			if r := &q.Relocations[i]; r.IsBar() {
 				if _, err := r.Resolve(&q.BARs); err != nil {

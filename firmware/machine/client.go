@@ -92,6 +92,9 @@ func (p *player) lendProgram(words []string) error {
 	if err != nil {
 		return err
 	}
+	// The broker knows the owner of a model only while an instance is open. So the owner's instance
+	// comes first and stays until the other client has asked; both are released at the end, since the
+	// handle of the driver, not they, is what the step lends.
 	if from.broker != nil && to.broker != nil {
 		key := fmt.Sprintf("program %d", token)
 		owned, err := from.broker.Open(key, 0, broker.InstanceOptions{})

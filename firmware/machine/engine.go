@@ -76,10 +76,13 @@ type procedure struct{ loaded *engine.Loaded }
 // Each procedure gets its own copy of the container's segments; on a real engine they share them.
 func (x *executor) Load(slot int32, p command.Program) (procedures uint32, s command.Status, why string) {
 	i := int((p.Address - imageBase) / imageSize)
+	// An address inside an image is refused too: a program starts where its file does.
 	if p.Address < imageBase || i >= len(x.models) || p.Address != imageBase+uint64(i)*imageSize {
 		return 0, command.NotFound, ""
 	}
 	named := x.models[i]
+	// The model's procedures are made once: they do not depend on the slot, and a script may load a
+	// model into several.
 	if named.procedures == nil {
 		list, err := named.model.Procedures(x.ctx, x.session.Options())
 		if err != nil {
@@ -95,6 +98,7 @@ func (x *executor) Load(slot int32, p command.Program) (procedures uint32, s com
 		programs = programs[:p.Procedures]
 	}
 	r := &loadedModel{image: named}
+	// Check all procedures before any is placed, so that a refusal has no memory to free.
 	for _, p := range programs {
 		if len(p.Bars()) > command.MaxProgramBars {
 			return 0, command.OverLimit, fmt.Sprintf("program has %d bars; want at most %d", len(p.Bars()), command.MaxProgramBars)
@@ -103,6 +107,7 @@ func (x *executor) Load(slot int32, p command.Program) (procedures uint32, s com
 	for _, p := range programs {
 		l, err := x.session.Load(p)
 		if err != nil {
+			// A program is loaded as a whole or not at all.
 			for _, p := range r.procedures {
 				p.loaded.Unload()
 			}

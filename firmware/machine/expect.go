@@ -92,6 +92,8 @@ func (p *player) checkExpectedOutput(words []string) error {
 	if len(words) < 4 {
 		return fmt.Errorf(`step "expect %s" has too few operands (%d); want a slot, an output and the expected data`, words[0], len(words)-1)
 	}
+	// findPort also accepts SLOT:PROCEDURE, but results are kept by slot, of the last call alone. The
+	// number was parsed there, so it is valid.
 	_, port, err := p.findPort(words[1], words[2], loader.Output)
 	if err != nil {
 		return err
@@ -109,6 +111,8 @@ func (p *player) checkExpectedOutput(words []string) error {
 		if out.Port.Name != port.Name {
 			continue
 		}
+		// The checksum covers the output's bytes; values are compared as bits, so that -0 differs
+		// from 0 and a NaN can be expected.
 		if words[0] == "crc32" {
 			if got := engine.Checksum(out.Data); got != words[3] {
 				return fmt.Errorf("output %q has CRC-32 %s; want %s", port.Name, got, words[3])

@@ -81,6 +81,7 @@ type adapter struct {
 // [broker.Client.OpenAdapter] or of [engine.Session.AddWeights].
 func (m *Machine) LeaseAdapter(b *broker.Client, base, weights string) (*Lease, driver.Return, error) {
 	token, ok := m.leased[base]
+	// The low half of a token is the slot, counted from 1; the high half is the instance.
 	slot := int32(token&0xffffffff) - 1
 	p := m.engine.programs[slot]
 	address, known := m.Image(weights)
@@ -92,6 +93,8 @@ func (m *Machine) LeaseAdapter(b *broker.Client, base, weights string) (*Lease, 
 	if err != nil || len(list) != 1 {
 		return nil, driver.NotFound, nil
 	}
+	// The broker accounts for the memory that the weights take, rounded as the session rounds it. So
+	// they are placed first, and freed again if the broker refuses the client.
 	before := m.engine.session.Used()
 	at, err := m.engine.session.AddWeights(p.procedures[0].loaded, list[0])
 	if err != nil {
@@ -103,6 +106,7 @@ func (m *Machine) LeaseAdapter(b *broker.Client, base, weights string) (*Lease, 
 		return nil, driver.NotPrivileged, err
 	}
 	made, ret := m.createInstance(token)
+	// Undo in reverse order, as for a refusal above.
 	if ret != driver.Success {
 		inst.Release()
 		m.engine.session.Release(at)

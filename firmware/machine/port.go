@@ -66,6 +66,8 @@ func (p *player) expectCompletion(words []string) error {
 	if _, sent := port.calls[sequence]; !sent {
 		return fmt.Errorf("no call with sequence %d was sent with port %q", sequence, words[1])
 	}
+	// Held requests wait for a later step of the script, so the engine must not start while time
+	// passes here. A call that nothing can complete is an error, not an endless wait.
 	for port.calls[sequence] == nil {
 		more, err := p.machine.timeline.advance(!p.machine.engine.held)
 		switch {
@@ -78,6 +80,7 @@ func (p *player) expectCompletion(words []string) error {
 		}
 	}
 	got := port.calls[sequence].Return
+	// A return prints as a name and an explanation; scripts have the name or the number.
 	name, _, _ := strings.Cut(got.String(), " ")
 	if !strings.EqualFold(words[3], name) && words[3] != fmt.Sprintf("%#x", uint32(got)) {
 		return fmt.Errorf("sequence %d completed with %v; want %s", sequence, got, words[3])

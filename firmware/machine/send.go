@@ -183,6 +183,8 @@ const mostNumber = 1 << 20
 func (p *player) newCommandBody(id command.ID, kv map[string]string, n map[string]int64) ([]byte, error) {
 	info, _ := id.Info()
 	switch {
+	// A size takes the place of all other arguments: with it, scripts show how the controller
+	// refuses bodies that are too short or too long.
 	case n["bytes"] >= 0:
 		return make([]byte, n["bytes"]), nil
 	case id == command.LoadProgram:
@@ -206,6 +208,7 @@ func (p *player) newCommandBody(id command.ID, kv map[string]string, n map[strin
 		return binary.LittleEndian.AppendUint32(nil, uint32(n["checksum"])), nil
 	case info.Body == command.BodyOurs && hasCallBody(id):
 		body := command.Call{
+			// Calls of several partitions or requests are not modelled.
 			OutputSets: uint32(n["sets"]), Partitions: 1, Requests: 1, Group: uint32(n["group"]),
 			Buffers: make([]command.Buffer, max(0, n["inputs"])), Order: make([]uint32, max(0, n["order"])),
 		}
@@ -527,6 +530,7 @@ func parseSelector(kind driver.Kind, word string) (driver.Selector, error) {
 func (p *player) fillSelectorStruct(in []byte, selector string, kv map[string]string, n map[string]int64, surfaces []uint64) error {
 	le := binary.LittleEndian
 	word := func(off int, v uint64) {
+		// Scripts choose the size of the struct, to show what the driver says of a wrong one.
 		if off+8 <= len(in) {
 			le.PutUint64(in[off:], v)
 		}
@@ -564,6 +568,7 @@ func (p *player) fillSelectorStruct(in []byte, selector string, kv map[string]st
 		word(8, uint64(n["bytes"]))
 	case "ANE_MemoryUnMapRequest":
 		word(0, uint64(n["address"]))
+	// The other selectors with arguments have the same first two words (table 27.2).
 	default:
 		word(0, uint64(n["program"]))
 		word(8, uint64(n["procedure"]))

@@ -18,6 +18,8 @@ func (m *Machine) WriteStatistics(w io.Writer) error {
 		l.Received, l.Answered, l.Refused, l.Dropped, pluralize(l.Notified, "notification"), pluralize(m.mailbox.Window().Stores, "doorbell"))
 	fmt.Fprintf(w, "queues: %d submitted, %d finished, %d aborted, %d waiting; %s of descriptors, %s; busy %v of %v\n",
 		q.Submitted, q.Finished, q.Aborted, m.engine.queue.Waiting(), pluralize(q.Runs, "run"), pluralize(q.Switches, "switch"), q.Busy, m.engine.queue.Now())
+	// Lines on events, time limits and preemption appear only where a script used them: they are all
+	// zeros otherwise.
 	if n := m.Waiting(); n > 0 || m.engine.dropped > 0 {
 		fmt.Fprintf(w, "events: %s waiting, %d dropped while waiting\n", pluralize(n, "request"), m.engine.dropped)
 	}
@@ -51,6 +53,7 @@ func (m *Machine) WriteStatistics(w io.Writer) error {
 		}
 		fmt.Fprintf(w, "\nhost, selector 2: %.1f us from request to completion; the documents measured %.0f us from entry to return\n", h.InSelector(), host.SelectorTime().Value)
 	}
+	// Only the last write is checked: a writer that failed before fails again.
 	_, err := fmt.Fprintf(w, "memory: %d bytes used; user clients: %d; models at the broker: %d\n", m.engine.session.Used(), m.driver.Clients(), countResidentModels(m.broker))
 	return err
 }

@@ -146,6 +146,7 @@ func (e *ConfigError) Error() string {
 // Check returns a *[ConfigError] if the configuration cannot be simulated, and nil
 // otherwise.
 func (c *Config) Check() error {
+	// Comparisons are written so that NaN is refused.
 	if !(c.Duration > 0) || math.IsInf(float64(c.Duration), 0) {
 		return &ConfigError{What: fmt.Sprintf("duration is %v; want a positive, finite time", c.Duration)}
 	}
@@ -163,10 +164,13 @@ func (c *Config) Check() error {
 			return fail("priority %d is out of range; want 0 to %d", x.Priority, queue.Queues-1)
 		case x.Arrival != BackToBack && x.Arrival != Fixed && x.Arrival != Poisson && x.Arrival != After:
 			return fail("unknown arrival %q; want %s, %s, %s or %s", x.Arrival, BackToBack, Fixed, Poisson, After)
+		// An earlier client only: chains of clients then cannot form a circle, which nothing would start.
 		case x.Arrival == After && (x.After < 0 || x.After >= i):
 			return fail("After is %d; want the index of an earlier client", x.After)
 		case (x.Arrival == Fixed || x.Arrival == Poisson) && !(x.Rate > 0 && x.Rate < 1e9):
 			return fail("rate is %g calls per second; want more than 0 and less than 1e9 for %s arrivals", x.Rate, x.Arrival)
+		// The depth limits the calls that the broker lets a client have in flight; others have no such
+		// limit.
 		case x.Depth < 0 || x.Depth > 0 && !x.Brokered:
 			return fail("depth is %d; want 0, or more for a brokered client", x.Depth)
 		case x.Threads < 0 || x.Threads > 1024 || x.Streams < 0 || x.Streams > 1024:
@@ -198,6 +202,8 @@ func (c *Client) checkWork(w *Work) error {
 			return fail("run takes %v after another call; want a finite time of 0 or more", t)
 		}
 	}
+	// A back-to-back client starts a call when the one before has ended. Calls without any time would
+	// never let the simulation's clock move.
 	total := w.Outside + c.Host.Before + c.Host.After
 	for _, r := range w.Runs {
 		if !(r >= 0) {

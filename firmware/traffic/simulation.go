@@ -367,6 +367,8 @@ func (s *simulation) addToBins(client int, from, t clock.Nanoseconds, e clock.Na
 	r := &s.result
 	width := s.Duration / clock.Nanoseconds(s.Bins)
 	r.BinTime = width
+	// Work that ends after the last bin that is kept counts in that one, so that the bins' sums are
+	// those of the result.
 	first := min(int(from/width), MaxBins-1)
 	last := min(int((from+t)/width), MaxBins-1)
 	for len(r.Bins) <= last {
@@ -374,6 +376,7 @@ func (s *simulation) addToBins(client int, from, t clock.Nanoseconds, e clock.Na
 	}
 	for i := first; i <= last; i++ {
 		share := 1.0
+		// Inside one bin the share is exactly 1, also for t = 0; the division below would give 0/0.
 		if first != last {
 			low, high := max(from, clock.Nanoseconds(i)*width), from+t
 			if i < MaxBins-1 {
@@ -383,6 +386,7 @@ func (s *simulation) addToBins(client int, from, t clock.Nanoseconds, e clock.Na
 		}
 		r.Bins[i].Energy += clock.Nanojoules(float64(e) * share)
 		r.Bins[i].Busy += clock.Nanoseconds(float64(busy) * share)
+		// Clients are compared over the configured duration, so what is left over after it is not theirs.
 		if client >= 0 && i < s.Bins {
 			x := &r.Clients[client]
 			if x.Busy == nil {

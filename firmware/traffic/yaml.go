@@ -66,6 +66,7 @@ func ReadScript(data []byte) (*Script, error) {
 			if err := readNameValue(n, "preemption", &name, queue.Preemptions()); err != nil {
 				return err
 			}
+			// The name is one of those that ParsePreemption knows.
 			s.Preemption, _ = queue.ParsePreemption(name)
 			return nil
 		},
@@ -297,6 +298,8 @@ func readBindings(n *yaml.Node, to *map[string][]uint64) error {
 		}
 		longest = max(longest, len(list))
 	}
+	// Lists advance together, one element a call, so their lengths must agree; a single value holds
+	// for all calls. Sorted, so that the same script always gives the same message.
 	for _, name := range slices.Sorted(maps.Keys(*to)) {
 		if k := len((*to)[name]); k != 1 && k != longest {
 			return newNodeError(n, "parameter %q has %d values; want 1 or %d, as many as the others", name, k, longest)
