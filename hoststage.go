@@ -82,6 +82,9 @@ func (r *execution) runHostStages(first, last int) {
 // that the host computed and no later layer reads. It keeps the inputs and results of the network.
 func (r *execution) dropUnneededValues(i int) {
 	n := r.model.net
+	// Networks of thousands of layers make a search through the later ones for each value too slow.
+	// Results and inputs of the network get an index past the last layer, which no layer reaches; a
+	// value that nothing reads has index 0 and goes at once.
 	if r.lastReader == nil {
 		r.lastReader, r.lastHostReader = map[string]int{}, map[string]int{}
 		for k := range n.Layers {
@@ -105,6 +108,8 @@ func (r *execution) dropUnneededValues(i int) {
 		names = append(names, t.Name)
 	}
 	for _, name := range names {
+		// The two forms are freed separately: exact numbers have four times the size of fp16 values, and the
+		// engine reads only the latter.
 		if r.lastHostReader[name] <= i {
 			delete(r.numbers, name)
 		}
@@ -119,6 +124,8 @@ func (r *execution) dropUnneededValues(i int) {
 func (r *execution) runHostStage(l *list.Layer) error {
 	var in []list.Array
 	for k, name := range l.Inputs {
+		// Exact numbers come first: what one host stage gives the next is not rounded to fp16, and
+		// integers above 2048, such as indices, may have no exact fp16 value.
 		v, ok := r.numbers[name]
 		if !ok {
 			data, made := r.tensors[name]
@@ -154,6 +161,8 @@ func (r *execution) runHostStage(l *list.Layer) error {
 		r.numbers[t.Name] = out[k].Numbers
 		if !slices.Equal(out[k].Dims, t.Dims) {
 			r.extents[t.Name] = out[k].Dims
+			// A program has fixed shapes. If this run's values made the tensor smaller, the engine
+			// reads it filled up to the size that the program was compiled for.
 			if r.isEngineInput(t.Name) {
 				if out[k], err = out[k].Filled(t.Dims); err != nil {
 					return fmt.Errorf("%q: %w", t.Name, err)

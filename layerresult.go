@@ -103,8 +103,12 @@ func (r *Result) recordLayerResults(k int) {
 // layer or ended the program before it, setReport sets a reason instead.
 func (l *LayerResult) setReport(p *ProgramResult, run partition.Run) {
 	all, r := p.Report, new(hw.Report)
+	// The list has the descriptors of all dispatches one after the other, and may end within one if
+	// there was a fault.
 	for at := run.First; at+run.Tasks <= len(all.Descriptors); at += p.Program.TaskCount {
 		own := all.Descriptors[at : at+run.Tasks : at+run.Tasks]
+		// The first slice is limited to its own length, so that append for a second dispatch copies
+		// it and does not overwrite the next layer's descriptors.
 		if r.Descriptors == nil {
 			r.Descriptors = own
 		} else {
@@ -128,6 +132,7 @@ func (l *LayerResult) setReport(p *ProgramResult, run partition.Run) {
 	}
 	fault := &all.Faults[0]
 	switch at := fault.Descriptor; {
+	// The engine computes layers in order, so a layer before the fault is complete.
 	case at >= run.First+run.Tasks:
 		l.Report = r
 	case at >= run.First:

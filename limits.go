@@ -36,6 +36,7 @@ func (r *Result) Limits() []evidence.Limit {
 	}
 	for i := range r.Layers {
 		l := &r.Layers[i]
+		// A layer without a cost is listed above; doubts about that cost would not mean anything.
 		if what := l.Layer.Caveat(); what != "" && l.Modelled() {
 			g.addLimit(evidence.RestsOnInference, what, "layer "+l.Layer.Name)
 		}
@@ -55,6 +56,8 @@ func (r *Result) Limits() []evidence.Limit {
 			d := &p.Report.Descriptors[i]
 			where := "descriptor " + strconv.Itoa(d.Index)
 			if r.Model.kind == KindNetwork {
+				// Users of a network know its layers, not the indices of descriptors that it was
+				// compiled to.
 				if l := r.LayerOf(p, d); l != nil {
 					where = "layer " + l.Layer.Name
 				}

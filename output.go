@@ -59,11 +59,15 @@ func (r *execution) setOutputs(res *Result) {
 		madeUp[name] = true
 	}
 	made := map[string]layer.Shape{}
+	// Inputs that the caller left out are generated too, but they are this run's inputs: what is
+	// computed from them is computed.
 	for _, in := range n.Inputs {
 		madeUp[in.Name], made[in.Name] = false, in.Shape
 	}
 	for i := range n.Layers {
 		l := &n.Layers[i]
+		// Layers come after the layers that they read, so one pass finds everything that depends on
+		// made-up values.
 		lost := !res.Layers[i].Modelled() || r.failed[i] != ""
 		if r.failed[i] != "" {
 			res.Layers[i].Note = "the host: " + r.failed[i]
@@ -98,10 +102,13 @@ func (r *execution) setOutputs(res *Result) {
 		if s, ok := made[out.Tensor]; ok {
 			port.Shape = [4]int{s.N, s.C, s.H, s.W}
 		}
+		// Values beyond fp16's range are stored divided by a power of two, the unit.
 		if strings.HasPrefix(out.Type, "float") && out.Unit > 1 {
 			data = scaleValues(data, out.Unit)
 		}
 		o := Output{Port: port, Data: data, Dims: out.Dims, Type: out.Type}
+		// The shape of this run is unknown if what it depends on was not computed. An output in the
+		// largest possible shape would look complete, so it is left out.
 		if err := r.cropOutput(&o, &out); err != nil {
 			continue
 		}

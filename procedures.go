@@ -42,6 +42,8 @@ func Procedures(seed uint64, layers ...string) (*Model, error) {
 		if err != nil {
 			return nil, wrapLayerError(l.Op, err)
 		}
+		// Each layer is compiled by itself, as in a program of one layer, so that its descriptors and
+		// figures do not depend on what it is joined with.
 		c, err := lower.Compile(l.Lower, w)
 		if err != nil {
 			return nil, wrapLayerError(l.Op, err)
@@ -52,6 +54,7 @@ func Procedures(seed uint64, layers ...string) (*Model, error) {
 			b.Procedure = fmt.Sprint(words[0], i+1)
 		}
 		taken[b.Procedure] = true
+		// Layers name their ports alike, such as x and y.
 		for k := range b.Ports {
 			b.Ports[k].Name = b.Procedure + "." + b.Ports[k].Name
 		}
@@ -65,6 +68,7 @@ func Procedures(seed uint64, layers ...string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The model is read from the bytes, so that it is the same as that of a file with them.
 	file := c.Bytes()
 	return Read(strings.Join(layers, " / "), bytes.NewReader(file), int64(len(file)))
 }

@@ -99,6 +99,8 @@ func (r *Result) setReport() {
 		dispatched = append(dispatched, counted)
 		descriptors += len(counted.Descriptors)
 	}
+	// Most runs have one dispatch. They share its list, which may be long; clipped, as appending must
+	// not write into the program's own report.
 	if len(dispatched) == 1 {
 		r.Report.Descriptors = slices.Clip(dispatched[0].Descriptors)
 	} else {
@@ -110,11 +112,14 @@ func (r *Result) setReport() {
 	for i := range r.Report.Descriptors {
 		r.Report.Add(&r.Report.Descriptors[i])
 	}
+	// Rounds beyond the listed ones cost what the last listed one did, so the sums repeat its
+	// descriptors, which are at the end of the list.
 	last := 0
 	for d, p := range r.yieldLastRound() {
 		last += len(r.Counted(p, d).Descriptors)
 	}
 	r.Report.Repeat(r.countUnlistedRounds(), last)
+	// A dispatch costs energy whether or not its descriptors are counted.
 	var dispatches clock.Nanojoules
 	for i := range r.Programs {
 		if rep := r.Programs[i].Report; rep != nil {

@@ -164,6 +164,8 @@ func (m *Model) resultOf(tensor string) string {
 // passStates runs all calls but the last one by one, and sets o.Inputs to the values of the states that
 // they leave. It stops at a device fault, which the last call has as well.
 func (m *Model) passStates(ctx context.Context, low *loweredModel, o *Options, copied []CopiedState) error {
+	// Every call is executed, since its values depend on the one before; the bound keeps a large Repeat
+	// from running for days. Count starts at 1, as a network may have no descriptors to divide by.
 	count := 1
 	for i := range low.programs {
 		count += low.programs[i].TaskCount
@@ -171,6 +173,7 @@ func (m *Model) passStates(ctx context.Context, low *loweredModel, o *Options, c
 	if most := engine.MaxStatefulTasks / count; o.Repeat > most {
 		return &OptionError{Option: "Repeat", What: fmt.Sprintf("count is %d; want at most %d for a stateful network with %d descriptors", o.Repeat, most, count-1)}
 	}
+	// What the user asked to see of the call is reported once, for the last one.
 	once := *o
 	once.Repeat, once.State, once.Precision, once.Each, once.Progress = 1, nil, false, nil, nil
 	for range o.Repeat - 1 {
@@ -181,6 +184,7 @@ func (m *Model) passStates(ctx context.Context, low *loweredModel, o *Options, c
 		if len(res.Report.Faults) > 0 {
 			break
 		}
+		// A copy, as the map of inputs is the caller's.
 		next := maps.Clone(once.Inputs)
 		if next == nil {
 			next = map[string][]float16.Float16{}

@@ -48,6 +48,9 @@ func (r *Result) countChangedDescriptors(set firmware.Override) (changed int, wh
 			return 0, "", err
 		}
 		var before []uint32
+		// Registers keep their values from one descriptor to the next, so an override of one changes what
+		// later ones see. That is why both walks keep the whole register file, and words are compared at
+		// each descriptor and not in the descriptor's text.
 		var file regs.File
 		for _, err := range linked.Stream.Tasks(&file) {
 			if err != nil {
@@ -74,6 +77,7 @@ func (r *Result) countChangedDescriptors(set firmware.Override) (changed int, wh
 	}
 	switch {
 	case changed > 0:
+	// An override that does nothing is most often a mistake, so the reason says what to look at.
 	case used > 0:
 		why = "the descriptors have this value already"
 	case set.Register.Block == "PE":
