@@ -56,12 +56,16 @@ func addMutantSwitches(set *token.FileSet, f *source, list []*mutant) (text []by
 		open, end := offset(fn.Body.Lbrace)+1, offset(fn.Body.Rbrace)
 		put(f.text[last:open])
 		last = open
+		// A function without results needs a return of its own, or its original body would run after the
+		// mutant's.
 		call, results, after := "", "", "; return"
 		if r := fn.Type.Results; r != nil && len(r.List) > 0 {
 			call, results, after = "return ", " "+string(f.text[offset(r.Pos()):offset(r.End())]), ""
 		}
 		put([]byte("\nswitch mutantSwitch {\n"))
 		for _, m := range of[fn] {
+			// The mutant is the whole body again, as a function literal: it keeps the names of parameters and
+			// results, and a defer runs at its end.
 			first := line
 			put(fmt.Appendf(nil, "case %d: %sfunc()%s {", m.id, call, results))
 			put(m.applyTo(f.text[open:end], open))
@@ -98,6 +102,8 @@ func (p *pkg) buildMutants(list []*mutant) (string, error) {
 		if err := write(switchFile, fmt.Appendf(nil, switchText, p.Name, variable)); err != nil {
 			return "", err
 		}
+		// -e lists all errors; without it, the compiler stops after ten, and each build would find only
+		// a few mutants that do not compile.
 		text, err := p.compileTests(out, replace, "-gcflags="+p.ImportPath+"=-e")
 		if err == nil {
 			return out, nil
@@ -111,6 +117,7 @@ func (p *pkg) buildMutants(list []*mutant) (string, error) {
 				}
 			}
 		}
+		// Nothing to leave out: the error is not a mutant's, and building again would never end.
 		if !marked {
 			return "", fmt.Errorf("%s: %w\n%s", p.ImportPath, err, text)
 		}

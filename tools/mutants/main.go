@@ -69,6 +69,7 @@ func run(args []string) error {
 			return fmt.Errorf("-skip: %w", err)
 		}
 	}
+	// The packages' paths and the go command are relative to the module.
 	if err := os.Chdir(*dir); err != nil {
 		return err
 	}
@@ -121,6 +122,8 @@ func (p *pkg) classifyMutants(path, from string) ([]*mutant, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A test that fails without a mutant would count every mutant as killed. It may fail since bodies
+	// are longer here, for instance one that counts allocations.
 	tests = slices.DeleteFunc(tests, func(t test) bool {
 		status := p.runMutant(bin, 0, []string{t.name}, 10*quickLimit+20*t.time)
 		if status != lived {
@@ -128,11 +131,13 @@ func (p *pkg) classifyMutants(path, from string) ([]*mutant, error) {
 		}
 		return status != lived
 	})
+	// Fast tests first: most mutants die of one of the first.
 	slices.SortStableFunc(tests, func(a, b test) int { return int(a.time - b.time) })
 	if err := p.setStatuses(run, bin, tests); err != nil {
 		return nil, err
 	}
 	for _, m := range all {
+		// Two mutants with the same text after the change are tested once.
 		if m.same != nil && m.status == "" {
 			m.status = m.same.status
 		}
@@ -187,6 +192,7 @@ func (p *pkg) setStatuses(run []*mutant, bin string, tests []test) error {
 	}
 	close(work)
 	wg.Wait()
+	// These are built one at a time: the go command uses all processors by itself.
 	for _, m := range outside {
 		one, err := p.buildAlone(m)
 		if err != nil {

@@ -52,6 +52,7 @@ func readRows(in io.ReadSeeker, header, row func([]string) error) error {
 		if _, err := io.ReadFull(in, last[:]); err != nil {
 			return err
 		}
+		// A sweep that was stopped may have written part of its last row, and the part may look like a row.
 		if last[0] != '\n' {
 			return errTorn
 		}
@@ -70,6 +71,7 @@ func readRows(in io.ReadSeeker, header, row func([]string) error) error {
 	if err := header(names); err != nil {
 		return err
 	}
+	// From here on: the header keeps its slice.
 	r.ReuseRecord = true
 	for {
 		fields, err := r.Read()

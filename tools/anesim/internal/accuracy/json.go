@@ -107,6 +107,7 @@ func (r *Report) newDocument() *Document {
 		},
 		Coverage: make(map[string]map[string]jsonCoverage),
 	}
+	// Tiers are direct members of the summary; readers of the document rely on it.
 	for name, s := range summarizeGroups(r.Tiers) {
 		out.Summary[name] = s
 	}
@@ -131,6 +132,7 @@ func (r *Report) newDocument() *Document {
 			ModelUs: x.Time.Model / 1e3, ModelLowUs: in.Low / 1e3, ModelHighUs: in.High / 1e3, IntervalRows: in.Rows,
 			ModelMJ: x.Energy.Model / 1e6,
 		}
+		// Members without a measurement are left out; a 0 would be a time.
 		if x.Time.Reference > 0 {
 			j.MeasuredUs, j.ErrorPct = new(x.Time.Reference/1e3), new(100*x.Time.Error())
 		}

@@ -62,6 +62,8 @@ func WriteMachines(w io.Writer, asJSON, rows bool) error {
 		}
 		for i := range list {
 			x := &list[i]
+			// All figures are those of the fit that has not seen the row's machine: errors of a fit to all
+			// machines would be too good.
 			us := x.NewMachine.Model / 1e3
 			d.Rows = append(d.Rows, jsonLaterRow{x.Row.ID, x.Machine, x.Row.Path, x.Row.Op, x.NewMachine.Reference / 1e3, us, us * x.Low, us * x.High, float64(x.Engine) / 1e3, 100 * x.NewMachine.Error(), x.Row.Source})
 		}
@@ -100,6 +102,7 @@ func WriteMachines(w io.Writer, asJSON, rows bool) error {
 		}
 		p.Table(t, 0)
 		p.Printf("")
+		// Calls without an estimate come with the rows alone; the table counts the others in n.
 		p.Printf("not modelled")
 		for _, err := range unmodelled {
 			p.Printf("  %s", report.Printable(err.Error()))

@@ -106,6 +106,7 @@ func WriteNetworks(w io.Writer, asJSON, layers bool) error {
 	)
 	for i := range list {
 		r := &list[i]
+		// Both ends are shown, since published sources do not say which tensors Apple's compiler keeps in L2.
 		kept, memory := float64(r.Engine.Kept)/1e3, float64(r.Engine.InMemory)/1e3
 		us := func(v float64) string { return fmt.Sprintf("%.0f", v) }
 		t.Add(r.Row.Network, us(r.Row.Latency), us(r.Time.Model/1e3), us(kept), us(float64(r.Engine.Host)/1e3),

@@ -128,6 +128,7 @@ func (r *Report) newRowTable(doc *Document) (t view.Table) {
 	}
 	for i := range doc.Rows {
 		x := &doc.Rows[i]
+		// Warm and cold compare a call with a sustained loop, so a row without a loop has no state.
 		state := "warm"
 		switch {
 		case x.Cold:
@@ -135,6 +136,7 @@ func (r *Report) newRowTable(doc *Document) (t view.Table) {
 		case x.SustainedUs == nil:
 			state = ""
 		}
+		// Without a measurement, the model's energy has nothing to be compared with.
 		energy := new(x.ModelMJ)
 		if x.MeasuredMJ == nil {
 			energy = nil

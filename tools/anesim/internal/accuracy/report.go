@@ -40,9 +40,11 @@ func New(rows []measured.Row, builtin bool) (*Report, error) {
 		return nil, err
 	}
 	for i := range a.Rows {
+		// By shape: the question for a row is how far off the model is for a shape that it has not seen.
 		row := &a.Rows[i]
 		r.intervals = append(r.intervals, r.spreads.Of(row.Sample.Row, row.Time.Model, bench.ByShape))
 	}
+	// Other rows are not in the fit, so their errors are of unseen rows already.
 	if !builtin {
 		return r, nil
 	}
@@ -106,6 +108,8 @@ func (r *Report) Write(w io.Writer, rows bool) error {
 		}
 	}
 	if r.left != nil {
+		// With cross-validation the tables above have errors of unseen rows. The errors of the fit to all
+		// rows come last, to show how much of them is only that fit.
 		fitted := table{"latency, fitted to all rows", func(a *bench.Accuracy) []bench.Group { return a.Tiers }, false}
 		fmt.Fprintf(w, "\n%s\n", fitted.title)
 		if err := r.writeGroupTable(w, &fitted); err != nil {
@@ -117,6 +121,7 @@ func (r *Report) Write(w io.Writer, rows bool) error {
 		t := terminal.NewTable(terminal.Word("", 0), terminal.Word("", 0), terminal.Number("", 0), terminal.Number("", 0))
 		property := ""
 		for _, x := range c.rows {
+			// A property has several rows; it is printed in the first.
 			first := x.Property
 			if first == property {
 				first = ""
@@ -319,6 +324,8 @@ func (r *Report) listCoverages() (list []coverage) {
 func (r *Report) writeRowTable(w io.Writer) error {
 	p := terminal.NewPager(w)
 	p.Printf("")
+	// The numbers are the order in which columns go if the terminal is narrow: measured and modelled time
+	// and the error stay.
 	t := terminal.NewTable(
 		terminal.Number("row", 0), terminal.Number("tier", 4), terminal.Number("op", 0), terminal.Number("chip", 4), terminal.Number("session", 3), terminal.Number("state", 4),
 		terminal.Number("latency us", 0), terminal.Number("sustained us", 4), terminal.Number("model us", 0), terminal.Number("error", 0), terminal.Number(hw.IntervalPercent+" interval us", 1),

@@ -65,11 +65,13 @@ type accuracyFlags struct {
 
 func (f *accuracyFlags) run(w io.Writer) error {
 	switch {
+	// Networks are compared with built-in measurements only.
 	case f.networks && (f.csv != "" || f.html != "" || f.md != ""):
 		return usage.Errorf("--networks has no rows from --csv and no page: use it without --csv, --html and --md")
 	case f.json && (f.html != "" || f.md != ""):
 		return usage.Errorf("--json is mutually exclusive with --html and --md, which print nothing")
 	}
+	// The plan refuses to overwrite a file that is read, and does so before the rows are timed.
 	if f.md != "" {
 		if err := f.plan.Write("--md (its figures)", accuracy.Figures(f.md)...); err != nil {
 			return err
@@ -95,6 +97,7 @@ func (f *accuracyFlags) run(w io.Writer) error {
 	if f.json {
 		return r.WriteJSON(w)
 	}
+	// A user's rows are of one machine; the table of other machines would say nothing about them.
 	if err := r.Write(w, f.rows); err != nil || f.csv != "" {
 		return err
 	}

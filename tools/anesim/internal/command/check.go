@@ -168,6 +168,7 @@ func (f *checkFlags) openModels(c *cobra.Command, base *check.Baseline, files []
 			return nil, err
 		}
 		entry := findEntryName(base, f.baseline, file)
+		// An update also renames an entry that an older version named as on the command line.
 		if f.update && entry == file && file != "-" {
 			entry = escapeInvalidUTF8(filepath.ToSlash(pathRelativeToScript(f.baseline, file)))
 		}
@@ -180,6 +181,7 @@ func (f *checkFlags) openModels(c *cobra.Command, base *check.Baseline, files []
 		if err != nil {
 			return nil, err
 		}
+		// Spaces between the words of a layer do not make another layer.
 		name := strings.Join(strings.Fields(words), " ")
 		if err := add(name, name, m); err != nil {
 			return nil, err
@@ -557,6 +559,8 @@ func writeJUnit(file string, verdicts []check.Verdict, compared []check.Comparis
 	s := junitSuite{Name: "anesim check", Tests: len(verdicts) + len(compared) + len(linted)}
 	for i := range verdicts {
 		v := &verdicts[i]
+		// Class tells the kinds of checks apart: viewers of JUnit files group cases by it, and one
+		// input can have a case of each kind.
 		c := junitCase{Class: "anesim.check", Name: report.Printable(v.Input)}
 		if !v.Passed() {
 			s.Failures++
@@ -595,6 +599,7 @@ func writeJUnit(file string, verdicts []check.Verdict, compared []check.Comparis
 		}
 		s.Cases = append(s.Cases, c)
 	}
+	// The whole document is in memory before the file is created, so an error leaves no part of one.
 	b, err := xml.MarshalIndent(&s, "", " ")
 	if err != nil {
 		return err

@@ -24,6 +24,7 @@ chip as read.`,
   anesim chip m1 > my.yaml
   anesim layer conv cin=64 h=56 w=56 cout=64 k=3 --chip my.yaml
   anesim sweep conv cin=64,256 h=28 w=28 cout=64 k=3 chip.Clock=0.8e9,1.2e9 --chip my.yaml`,
+		// Without this function, cobra would refuse a second argument with its own message and exit status.
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usage.Errorf("%s: found %d arguments; want one chip", c.CommandPath(), len(args))

@@ -81,6 +81,7 @@ func convertPrograms(w io.Writer, stdin io.Reader, names []string, out, procedur
 		if f.extension != extension {
 			continue
 		}
+		// Check before the files are read, which may be standard input and large.
 		if len(names) > 1 && f.extension != ".anefw" && f.extension != ".e5" {
 			return usage.Errorf("%s holds only one program; found %d files", f.what, len(names))
 		}
@@ -94,6 +95,7 @@ func convertPrograms(w io.Writer, stdin io.Reader, names []string, out, procedur
 			if err != nil {
 				return input.InFile(name, err)
 			}
+			// A dispatch descriptor refers to the containers as they are, so the bytes are kept as well.
 			programs = append(programs, e5.Part{Program: p, Container: file})
 		}
 		data, err := f.write(programs)

@@ -44,6 +44,7 @@ compiled.`,
   anesim diff before.json after.json`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
+			// Registers, weights and costs are compared; none of them needs values.
 			f.TimingOnly, f.Repeat = true, 1
 			var e [2]side
 			for i, file := range args {
@@ -138,6 +139,7 @@ func printDiff(w io.Writer, a, b *side) error {
 	}
 	network := len(a.Layers)+len(b.Layers) > 0
 	p.Table(newTotalsTable(a, b, network), 0)
+	// A result of --json may be of any host, so only two sides that ran here have comparable calls.
 	if a.result != nil && b.result != nil && a.result.Host() > 0 {
 		x, y := a.result.Call(), b.result.Call()
 		p.Printf("")
@@ -151,6 +153,7 @@ func printDiff(w io.Writer, a, b *side) error {
 	if check.ByLayer(a.Entry, b.Entry) {
 		unit = "layer"
 	}
+	// One allowance for all weights together bounds the time of a comparison of large networks.
 	same, moved, n, unknown, left := 0, 0, 0, 0, int64(check.MostCompared)
 	for _, d := range check.Diff(a.Entry, b.Entry) {
 		n++
@@ -161,6 +164,8 @@ func printDiff(w io.Writer, a, b *side) error {
 		switch {
 		case !d.Changed() && !weights.Changed():
 			same++
+		// In a network, a change of one layer moves the tensors of all later ones. For a program, addresses
+		// may be what the user looks for, so they are printed.
 		case network && d.Moved() && !weights.Changed():
 			moved++
 		case d.A == nil:

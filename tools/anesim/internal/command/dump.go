@@ -89,11 +89,14 @@ func (f *dumpFlags) run(w io.Writer, stdin io.Reader, name string) error {
 	err := input.Open(name, stdin, func(name string, r io.ReaderAt, size int64) (err error) {
 		p, err = options.Read(name, r, size)
 		var u *loader.UnsupportedError
+		// The loader reads programs only. A dispatch descriptor has none, so it is recognized by
+		// the loader's refusal; it has no descriptor text either, which leaves the refusal for --text.
 		if errors.As(err, &u) && u.Form == loader.DispatchDescriptor && !f.text {
 			file, readErr := input.ReadWhole(r, size, input.MaxPiped)
 			if readErr != nil {
 				return readErr
 			}
+			// For a broken one, the loader's error stands: it says what the file is.
 			if d, broken := e5.Read(file); broken == nil {
 				dispatch, err = d, nil
 			}
@@ -111,6 +114,7 @@ func (f *dumpFlags) run(w io.Writer, stdin io.Reader, name string) error {
 		}
 		return dump.WriteDispatch(w, name, dispatch, containers, how)
 	}
+	// The form is known only after reading.
 	if f.firstWords != 0 && p.Form != loader.FormText {
 		return usage.Errorf("--first-words does not apply to %s; want a bare descriptor text", name)
 	}

@@ -48,6 +48,7 @@ func (f *checkFlags) readExpectations() ([]expectedList, error) {
 		}
 		if check.IsInline(text) {
 			x, err := check.ParseExpectation(text)
+			// An expectation has an operator in it, and a file's name can, too.
 			if err != nil && isFileName(text) {
 				return nil, l.wrap(fmt.Errorf("%w; for a file of this name, write .%c%s", err, filepath.Separator, text))
 			}
@@ -136,6 +137,8 @@ func printComparisons(w io.Writer, all []expectedList, compared []check.Comparis
 	}
 	for k := range all {
 		l := &all[k]
+		// A file may serve several checks, so expectations of other inputs are no error, but a
+		// misspelled input must show.
 		others := 0
 		for _, used := range l.used {
 			if !used {
@@ -147,10 +150,12 @@ func printComparisons(w io.Writer, all []expectedList, compared []check.Comparis
 		}
 	}
 	switch {
+	// A check that compared nothing must not pass.
 	case len(compared) == 0 && len(all) > 0:
 		return errors.New("no expectation was compared: none is for these inputs")
 	case missed > 0:
 		return fmt.Errorf("%d of %s missed", missed, report.Plural(len(compared), "expectation"))
+	// A reader that closes the pipe early, such as head, does not change the verdict.
 	case p.Err != nil && !errors.Is(p.Err, syscall.EPIPE):
 		return p.Err
 	}

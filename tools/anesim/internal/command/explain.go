@@ -93,6 +93,7 @@ func (f *explainFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	// Commands in the report repeat the user's flags, so that each shows the gain that is printed with it.
 	for _, name := range [...]string{"chip", "host", "machine", "clock", "gate-tiles", "seed"} {
 		if x := c.Flags().Lookup(name); x.Changed {
 			how.Flags = append(how.Flags, "--"+name, x.Value.String())

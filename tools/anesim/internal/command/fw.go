@@ -123,6 +123,7 @@ func playScript(c *cobra.Command, file string) error {
 	}
 	ctx, stop := interrupt.Context()
 	defer stop()
+	// A script writes many short lines.
 	stdout := bufio.NewWriter(c.OutOrStdout())
 	out := terminal.NewWrapper(stdout, terminal.Width(c.OutOrStdout()))
 	_, err = s_.Play(ctx, out, scripts.Models{Open: func(name string) (*anesim.Model, error) {
@@ -134,6 +135,8 @@ func playScript(c *cobra.Command, file string) error {
 		}
 		return input.WithParameters(m, path)
 	}})
+	// What the script printed up to a failed step is flushed as well; the error of the step is the one to
+	// report.
 	flushed := cmp.Or(out.Flush(), stdout.Flush())
 	if err != nil {
 		return nameScript(file, err)

@@ -41,6 +41,7 @@ func newScriptTables() []*terminal.Table {
 	}
 	methods := terminal.Words("method", "role", "gate")
 	for _, m := range driver.Methods() {
+		// No method of the table needs both.
 		gate := cmp.Or(m.Entitlement, "-")
 		if m.Privileged {
 			gate = "privileged virtual-machine access"

@@ -67,6 +67,7 @@ func wrapHelp(text string, width int) string {
 		line := lines[i]
 		if line != "" && countIndent(line) == 0 {
 			prose = append(prose, line)
+			// Only commands follow this heading; they are not prose, so they keep their lines.
 			examples = line == "Examples:"
 			continue
 		}
@@ -80,6 +81,7 @@ func wrapHelp(text string, width int) string {
 			i++
 			line += " " + strings.TrimLeft(lines[i], " ")
 		}
+		// On a narrow terminal, descriptions that start this far right would have a word or two a line.
 		if 3*hang >= 2*width {
 			hang = countIndent(line)
 		}

@@ -123,6 +123,7 @@ func (f *lintFlags) run(c *cobra.Command, files []string) error {
 	if f.json {
 		write = func(w io.Writer, _ []jsonLintedProgram) error { return report.WriteDocument(w, &doc) }
 	}
+	// Findings are printed first: the error that follows only counts them, for the exit status.
 	if err := write(c.OutOrStdout(), doc.Programs); err != nil {
 		return err
 	}
@@ -215,6 +216,7 @@ func writeFindings(w io.Writer, list []jsonLintedProgram) error {
 	}
 	for i := range list {
 		x := &list[i]
+		// A network has an element for each program; what it does not model is said once.
 		if line := report.Incomplete(x.NotModelled); line != "" && x.Program == 0 {
 			p.Printf("%s: %s", report.Printable(x.Input), line)
 		}
@@ -230,6 +232,7 @@ func writeFindings(w io.Writer, list []jsonLintedProgram) error {
 				break
 			}
 			f := &x.Findings[k]
+			// Consecutive findings of one rule share its evidence, which follows the last of them.
 			if k > 0 && x.Findings[k-1].Evidence != f.Evidence {
 				p.Printf("    (%s)", rests)
 			}

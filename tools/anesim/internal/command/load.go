@@ -116,6 +116,7 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
+	// A record needs all events, also if none are to be printed.
 	if s_.Events = f.events; f.Record != "" {
 		s_.Events = traffic.MaxEvents
 	}

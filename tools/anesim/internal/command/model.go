@@ -162,6 +162,7 @@ and --backends replaces them:
 
 func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	file := args[0]
+	// Comparing values needs them, so these flags ask for them too.
 	f.values = f.values || (f.Precision || f.compare != "") && !f.TimingOnly
 	if err := f.checkFlags(c.Flags().Changed); err != nil {
 		return err
@@ -174,6 +175,8 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if o.Cache, err = f.cacheFlags.openCache(f.placeFlags.cacheWords()); err != nil {
 		return err
 	}
+	// The plan holds the files that the command reads and writes, and refuses to write one that it
+	// reads. It is complete before anything is written.
 	if o.Cache != nil {
 		if err := f.plan.Write("--cache", o.Cache.Tree()); err != nil {
 			return err
@@ -193,6 +196,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	}
 	ctx, stop := interrupt.Context()
 	defer stop()
+	// A comparison of machines is a report of its own.
 	if several, err := f.severalMachines(); err != nil {
 		return err
 	} else if several {
@@ -207,6 +211,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	var programs []*loader.Program
 	var written []string
 	if f.emit != "" {
+		// The number of programs gives the names of the files, which the plan must know before the run.
 		if programs, err = m.Programs(ctx, o); err != nil {
 			return input.InFile(file, err)
 		}
@@ -221,9 +226,11 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return input.InFile(file, err)
 	}
+	// Programs are written only after the run has shown that they link and execute.
 	if err := outfile.WriteAll(written, func(k int) []byte { return programs[k].Bytes() }); err != nil {
 		return err
 	}
+	// The meter must not share a line with the report.
 	bar.End()
 	if err := f.writeProfiles(ctx, res, file); err != nil {
 		return err
@@ -245,6 +252,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return input.InFile(file, err)
 	}
+	// The report comes before pages and outputs: it is the answer, should writing them fail.
 	if err := f.printReport(c.OutOrStdout(), res, doc, x); err != nil {
 		return err
 	}

@@ -62,6 +62,7 @@ that do not agree.`,
 			if err := selectAreas(d, areas); err != nil {
 				return err
 			}
+			// The count is taken before --differs removes rows, so that its report can say "2 of 60".
 			all := len(d.Rows)
 			if differs {
 				d.Rows = slices.DeleteFunc(d.Rows, func(r paper.Row) bool { return r.Verdict == "agrees" })

@@ -182,6 +182,8 @@ func runModelForReport(ctx context.Context, m *anesim.Model, file string, o anes
 // readResult reads a result from a JSON report. If the data is not a JSON object, the report is
 // nil. In that case, readResult also returns the data if keep is true.
 func readResult(src io.ReaderAt, size int64, keep bool) (*view.Report, []byte, error) {
+	// All results are JSON objects, and no program or network starts with a brace. One byte decides before
+	// a model of gigabytes is read into memory.
 	first := make([]byte, min(size, 1))
 	if _, err := src.ReadAt(first, 0); err != nil && err != io.EOF {
 		return nil, nil, err
@@ -199,6 +201,7 @@ func readResult(src io.ReaderAt, size int64, keep bool) (*view.Report, []byte, e
 	if string(first) != "{" {
 		return nil, data, nil
 	}
+	// Each kind of result has one member that the others lack.
 	var kind struct {
 		Schema  int
 		Program *string

@@ -192,6 +192,7 @@ func (d *dumper) writeJSON() error {
 // newDocument returns the program's Document without its descriptors.
 func (d *dumper) newDocument() (*Document, error) {
 	p := d.p
+	// Lists that every program has are never null in JSON, also if they are empty.
 	out := &Document{
 		Header:      report.NewHeader(),
 		Form:        p.Form,
@@ -217,6 +218,7 @@ func (d *dumper) newDocument() (*Document, error) {
 		q := &p.Ports[i]
 		out.Ports = append(out.Ports, jsonPort{q.Name, q.Direction.String(), q.Shape, q.Strides, q.Address, q.Bytes, q.Type.String(), q.BAR})
 	}
+	// Captured registers have no descriptors to hold what they move, so it is listed here.
 	if p.Form == loader.FormRegisters {
 		out.V10 = d.toV10Registers()
 		transfers, err := p.Transfers()

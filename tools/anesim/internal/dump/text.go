@@ -51,6 +51,8 @@ func (d *dumper) printSummary() {
 		}[p.Form], report.Plural(p.TaskCount, "descriptor"))
 	} else {
 		d.printf("bare text of %#x bytes, ", len(p.Text))
+		// Memory is laid out from what descriptors read and write. For a chain that does not fit together,
+		// the descriptors are still worth printing.
 		if len(p.Segments) == 0 {
 			d.printf("its memory cannot be laid out from its descriptors\n")
 			return
@@ -249,6 +251,8 @@ func (d *dumper) printCaptured() {
 		t.Add(fmt.Sprintf("0x%03x", w.Image), fmt.Sprintf("0x%04x", w.Addr), w.Name(), value)
 	}
 	d.printTable(t)
+	// Each part is printed as far as it can be computed: whoever looks at a capture wants to see where
+	// it stops to make sense.
 	if addresses, err := d.p.Addresses(); err != nil {
 		d.printf("\naddresses: %v\n", err)
 	} else if len(addresses) > 0 {
@@ -265,6 +269,7 @@ func (d *dumper) printCaptured() {
 			d.printf("  %v\n", t)
 		}
 	}
+	// Linking refuses this form; its error says what is missing to run it.
 	if _, err := d.p.Link(); err != nil {
 		d.printf("\n%v\n", err)
 	}

@@ -56,6 +56,7 @@ type Run struct {
 
 // Register adds all flags to s.
 func (f *Run) Register(s *pflag.FlagSet) {
+	// Help lists flags in this order: machine, inputs, what-ifs, then forms of the report.
 	s.SortFlags = false
 	s.StringVar(&f.Chip, "chip", chip.Default, "model `CHIP`: "+strings.Join(chip.Names(), ", ")+", or a file written by anesim chip; overrides may follow, as in m1,Clock=1.2e9")
 	s.StringVar(&f.host, "host", "none", "add the time that a call takes on `HOST`: "+strings.Join(engine.HostNames(), ", "))
@@ -117,6 +118,7 @@ func (f *Run) Options() (o anesim.Options, err error) {
 		return o, err
 	}
 	o = anesim.Options{Values: !f.TimingOnly, Precision: f.Precision, Seed: f.seed, Repeat: f.Repeat, Idle: f.idle, PowerBudget: f.Watts}
+	// The machine comes before all that may depend on its chip.
 	if err = f.readMachine(&o, f.Machine); err != nil {
 		return o, err
 	}
@@ -155,6 +157,7 @@ func (f *Run) Options() (o anesim.Options, err error) {
 		}
 		o.State = append(o.State, anesim.StateAlias{Output: out, Input: in})
 	}
+	// Inputs are the largest files, so they are read once all flags are known to be valid.
 	return o, f.readInputs(&o)
 }
 

@@ -71,6 +71,7 @@ func (p *parser) parseHeader() (h header, err error) {
 		if err != nil {
 			return h, err
 		}
+		// Python keeps the last of two equal keys, and a reader in another language may keep the first.
 		if seen[key] {
 			return h, p.errorf("duplicate key %q", key)
 		}
@@ -85,6 +86,7 @@ func (p *parser) parseHeader() (h header, err error) {
 			h.fortran, err = p.parseBool()
 		case "shape":
 			p.skipSpace()
+			// Errors about the shape are found later, and name this place.
 			h.shapeOff = p.off + int64(p.at)
 			h.shape, err = p.parseTuple()
 		default:
@@ -93,6 +95,7 @@ func (p *parser) parseHeader() (h header, err error) {
 		if err != nil {
 			return h, err
 		}
+		// Python writes a comma after the last value, too.
 		if !p.acceptByte(',') {
 			if !p.acceptByte('}') {
 				return h, p.errorf("missing ',' or '}' after the value of %q", key)
@@ -100,6 +103,7 @@ func (p *parser) parseHeader() (h header, err error) {
 			break
 		}
 	}
+	// Unknown and duplicate keys are refused above, so three keys are the three known ones.
 	if len(seen) != 3 {
 		return h, p.errorf("dictionary has %d keys; want descr, fortran_order and shape", len(seen))
 	}

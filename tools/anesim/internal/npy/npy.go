@@ -76,6 +76,8 @@ func readArrayAs(r io.ReaderAt, size int64, types map[string]element) (Array, er
 	if err != nil {
 		return Array{}, newFormatError(h.shapeOff, "%v", err)
 	}
+	// The sizes are compared before anything is allocated: a header of a hundred bytes can ask for
+	// terabytes.
 	switch got, want := size-off, int64(e.bytes)*int64(n); {
 	case got < want:
 		return Array{}, newFormatError(off, "data has %d bytes; want %d for shape %v", got, want, h.shape)
@@ -116,6 +118,8 @@ func readHeader(r io.ReaderAt, size int64) (text []byte, off int64, err error) {
 	switch major, minor := b[6], b[7]; {
 	case minor != 0 || major < 1 || major > 3:
 		return nil, 0, newFormatError(6, "unsupported version %d.%d; want 1.0, 2.0 or 3.0", major, minor)
+	// Version 1.0 has 2 bytes for the header's length; 2.0 and 3.0 have 4, and 3.0 differs from 2.0
+	// only in the encoding of field names.
 	case major > 1:
 		if off = long; size < long {
 			return nil, 0, newFormatError(8, "unexpected end of file in the header length")

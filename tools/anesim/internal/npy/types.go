@@ -114,6 +114,7 @@ func WriteNumbers(w io.Writer, typ string, shape []int, data []float64) error {
 		return err
 	}
 	b := make([]byte, 0, min(chunk, kind.bytes*len(data)))
+	// An eighth of the chunk, as an element has at most 8 bytes.
 	for part := range slices.Chunk(data, chunk/8) {
 		b = b[:0]
 		for _, v := range part {
@@ -121,6 +122,7 @@ func WriteNumbers(w io.Writer, typ string, shape []int, data []float64) error {
 			if ok {
 				bits = toInteger(typ, v)
 			}
+			// The low bytes of a two's complement number are the number in a shorter type.
 			b = append(b, little.AppendUint64(nil, bits)[:kind.bytes]...)
 		}
 		if _, err := w.Write(b); err != nil {

@@ -95,6 +95,7 @@ func (p *Picture) File(caption ...string) []byte {
 			fmt.Fprintf(&foot, `<text x="%d" y="%s">%s</text>`, margin, formatCoordinate(y), html.EscapeString(line))
 		}
 	}
+	// The picture has no place or size of its own: a page gives it both. Only its first tag is changed.
 	drawing := strings.Replace(string(p.SVG), "<svg ", fmt.Sprintf(`<svg x="0" y="%s" width="%d" height="%s" `, formatCoordinate(top), pageWidth, formatCoordinate(p.height)), 1)
 	height := formatCoordinate(y + margin)
 	return fmt.Appendf(nil, `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%[2]s" viewBox="0 0 %[1]d %[2]s">

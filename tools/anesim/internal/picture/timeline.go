@@ -48,6 +48,7 @@ func Timeline(r *view.Report) *Picture {
 	note := ""
 	if len(spans) > maxSteps {
 		note = fmt.Sprintf(" %d spans are averaged over %d equal parts of the time.", len(spans), maxSteps)
+		// An average of spans has no single bottleneck.
 		spans, bounds = averageSpans(spans, first, last, maxSteps), false
 	}
 	tracks := []track{{"power", "W", "power", 150, 1, func(s *report.Span) float64 { return s.Watts }}}
@@ -56,6 +57,8 @@ func Timeline(r *view.Report) *Picture {
 		note += " L2 holds the operands of the descriptor and, in a network, tensors kept for a later one."
 	}
 	if r.Busy != nil {
+		// Loads are listed by bin, and bins without length were left out above; the start of a bin finds
+		// its load.
 		at := map[clock.Nanoseconds]float64{}
 		for i := range r.Power {
 			at[r.Power[i].AtNs] = r.Busy[i]
@@ -110,6 +113,7 @@ func (t *timeline) drawTimeline(width float64) *canvas {
 	}
 	height += 6
 	c := newCanvas(width, height+28, "Power over wall time")
+	// A page has two drawings of the picture, for wide and narrow windows; ids must differ in a page.
 	id := "time"
 	if c.isNarrow() {
 		id = "time-narrow"
@@ -123,6 +127,7 @@ func (t *timeline) drawTimeline(width float64) *canvas {
 		c.drawLine(h.toPosition(at), timeTop, h.toPosition(at), height-timeAxis, "grid")
 		c.drawText(h.toPosition(at), height, "middle", fmt.Sprintf("%.6g", at))
 	}
+	// The title of the axis is part of the ticks, which zooming replaces.
 	c.drawText((timeLeft+c.width-timeRight)/2, height+22, "middle", "wall time, "+suffix)
 	c.writeRaw(`</g>`)
 	y := float64(timeTop)

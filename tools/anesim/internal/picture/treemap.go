@@ -114,10 +114,12 @@ func drawSquarifiedTreemap(c *canvas, list []leaf, b box, rest, all float64) {
 			}
 			for _, x := range row {
 				a := x.value * area
+				// The aspect ratio of a rectangle, whichever side is the longer one.
 				most = max(most, short*short*a/(sum*sum), sum*sum/(short*short*a))
 			}
 			return most
 		}
+		// Equal is good enough to go on: it makes fewer, fuller rows.
 		n := 1
 		for n < len(list) && worst(list[:n+1]) <= worst(list[:n]) {
 			n++

@@ -157,6 +157,7 @@ rules hold that are not open.`,
 			if err != nil {
 				return err
 			}
+			// Rules that are open are not counted among d.Rules, as nothing is known to compare them with.
 			if d.Holds < d.Rules {
 				n, verb := d.Rules-d.Holds, "are"
 				if n == 1 {

@@ -35,6 +35,7 @@ func writeAnswers(w io.Writer, d *probe.Document, chip string) error {
 		verbs[1] = "does not"
 	}
 	line := fmt.Sprintf("%d of %s of %s %s", d.Holds, report.Plural(d.Rules, "rule"), report.Printable(d.Chip), verbs[0])
+	// The first four of order: verdicts that stop a rule from being confirmed.
 	for i, words := range [...]string{verbs[1], "unclear", "not on the engine", "missing"} {
 		if n := count[order[i]]; n > 0 {
 			line += fmt.Sprintf(", %d %s", n, words)
@@ -52,6 +53,7 @@ func writeAnswers(w io.Writer, d *probe.Document, chip string) error {
 		p.Printf("to read them by the rules that they follow: --chip %s", quote(report.Printable(change(chip, c))))
 	}
 	for _, v := range order {
+		// An empty line between the groups.
 		if count[v] > 0 {
 			p.Printf("")
 		}

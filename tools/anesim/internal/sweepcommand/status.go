@@ -64,9 +64,11 @@ func (f *statusFlags) run(w io.Writer, names []string) error {
 	rows, rate := 0, 0.0
 	var left time.Duration
 	failed := 0
+	// Now is taken after the files are read, which takes as long as --over says.
 	list, now := sweep.ReadStatus(names, f.over), time.Now()
 	points := f.points
 	for i := range list {
+		// All files are of one sweep, so its size is known as soon as one of them has a row.
 		if n := list[i].SweepPoints(); list[i].Err == nil && n > 0 {
 			if f.points > 0 && n != f.points {
 				return fmt.Errorf("%s: sweep has %d points; want %d, as set by --points", names[i], n, f.points)
@@ -87,6 +89,7 @@ func (f *statusFlags) run(w io.Writer, names []string) error {
 		if running {
 			rate += s.Rate
 			if s.Rate > 0 && all > 0 {
+				// Shards run at the same time: the slowest one decides.
 				left = max(left, time.Duration(float64(all-s.Rows)/s.Rate*float64(time.Second)))
 			}
 		}

@@ -30,6 +30,7 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 		p.printf("%s  %s on chip %s: nothing runs on the engine, so there is nothing to explain", report.Printable(d.Model), d.Kind, d.Chip)
 		return p.Err
 	}
+	// Descriptors have numbers and no names.
 	what := "layer"
 	if d.Kind != "network" {
 		what = "#"
@@ -59,6 +60,7 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 		t.Add(append(row, report.Thousands(x.Cycles.Total), fmt.Sprintf("%.1f%%", 100*x.Share), report.CauseText(x.Bound),
 			fmt.Sprintf("%.0f%%", report.Percent(x.BoundCycles, x.Cycles.Total)), report.Thousands(x.WorkingCycles), formatMinimumCycles(x.ArrayCycles), formatMinimumCycles(x.MemoryCycles))...)
 	}
+	// Without a terminal, text is wrapped, but a table keeps all of its columns.
 	p.Width = width
 	p.Table(t, 0)
 	p.Width = cmp.Or(width, ExplanationWidth)
@@ -156,6 +158,8 @@ func (p pager) printChange(n int, c *explain.Change, whole clock.Nanoseconds) {
 		gain = "same"
 	}
 	bytes := view.Change(float64(c.Before.DMABytes), float64(c.After.DMABytes))
+	// A layer by itself reads and writes memory. What it gains there is an upper bound for the network,
+	// where its tensors may stay in L2, so both figures are given.
 	if c.Alone {
 		p.printf("   alone, with its tensors in memory: %v -> %v (%s), bytes moved %s; %v in the network", c.Before.TimeNs, c.After.TimeNs, gain, bytes, c.NetworkNs)
 		p.printf("   of the call at most %+.1f%%: %v less, if it gains as much in the network; energy %s", -100*c.SavedNs/float64(whole), clock.Nanoseconds(c.SavedNs), p.energyChange(c))
@@ -167,6 +171,7 @@ func (p pager) printChange(n int, c *explain.Change, whole clock.Nanoseconds) {
 	}
 	p.printf("   needs %s", c.Needs)
 	p.printf("   results %s", c.Results)
+	// Commands are not wrapped: they are there to be copied.
 	p.Whole("   before: " + c.CommandBefore)
 	if c.Command != "" {
 		p.Whole("   after:  " + c.Command)

@@ -19,6 +19,7 @@ import (
 func WriteLoad(w io.Writer, d *report.Load) error {
 	p := newPager(w)
 	preemption := ""
+	// The default is not repeated in each report.
 	if d.Preemption != "run" {
 		preemption = ", preemption " + d.Preemption
 	}
@@ -32,6 +33,7 @@ func WriteLoad(w io.Writer, d *report.Load) error {
 	for i := range d.Clients {
 		x := &d.Clients[i]
 		row := []string{report.Printable(x.Name), fmt.Sprint(x.Priority), x.Arrival, report.Thousands(uint64(x.Calls)), report.Rate(x.CallsPerS), report.TimeText(x.Alone.LatencyNs)}
+		// A client none of whose calls completed has no percentiles.
 		if len(x.Latency) == 0 {
 			row = append(row, "-", "-", "-", "-", "-", "-", "-")
 		} else {
@@ -96,6 +98,7 @@ func WriteLoad(w io.Writer, d *report.Load) error {
 // printQueueWaits prints how long calls of each priority waited in their task queue, and what stopped
 // runs cost, if two calls ever were in the queues.
 func (p pager) printQueueWaits(d *report.Load) {
+	// With one command in flight, the driver holds all others back and the queues never have two.
 	if d.InFlight == 1 {
 		return
 	}
@@ -109,6 +112,7 @@ func (p pager) printQueueWaits(d *report.Load) {
 		for i := range d.Clients {
 			if x := &d.Clients[i]; x.Priority == priority && x.Calls > 0 {
 				calls += x.Calls
+				// The mean over clients is weighted by their calls, so that it is that of all calls of the priority.
 				total += float64(float64(x.Calls) * float64(x.MeanQueueNs))
 				longest = max(longest, x.LongestNs)
 			}

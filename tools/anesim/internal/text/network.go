@@ -102,6 +102,8 @@ func (p pager) printLayers(d *report.Network, top int) map[string]string {
 			row[0] += " " + report.UnmeasuredMark
 		}
 		state, took := "", "-"
+		// A layer on the host has no cycles of the engine, and a fused one has none of its own. A dash is not a
+		// zero, which would say that it was measured.
 		switch {
 		case l.HostNs > 0:
 			state, took = "host", report.TimeText(l.HostNs)
@@ -520,6 +522,8 @@ func (p pager) printInputs(res *anesim.Result, d *report.Network) {
 		}
 		how := ""
 		isCopied := func(c anesim.CopiedState) bool { return c.Input == in.Name }
+		// Copied states are given as inputs of the last call, so they are asked for before inputs that
+		// the user gave.
 		if slices.ContainsFunc(res.CopiedStates, isCopied) {
 			how = "state, copied from the call before"
 		} else if _, given := res.Options.Inputs[in.Name]; given {
@@ -533,6 +537,7 @@ func (p pager) printInputs(res *anesim.Result, d *report.Network) {
 			p.printf("input   %s %v  %s", report.Printable(in.Name), shape, how)
 		}
 	}
+	// Operands of a layer that has no cost are made up as well, and are not inputs of the network.
 	for _, name := range d.Synthetic {
 		if !listed[name] {
 			p.printf("input   %s  pseudo-random (--seed %d)", report.Printable(name), res.Options.Seed)

@@ -23,6 +23,8 @@ func (p pager) printPlacement(d *report.Placement) {
 	for i := 0; i < len(d.Operations); {
 		first := &d.Operations[i]
 		sum, end := first.Runtime, i+1
+		// A segment is a run of layers on one backend: it is launched once, so its launch and transfer are
+		// those of its first layer.
 		for ; end < len(d.Operations) && d.Operations[end].Backend == first.Backend; end++ {
 			sum += d.Operations[end].Runtime
 		}

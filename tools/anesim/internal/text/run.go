@@ -108,6 +108,7 @@ func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions, expl
 		p.printf("calls not listed: %s, each as long as the last; the totals count them, --csv lists them", report.Thousands(uint64(n)))
 	}
 	for _, l := range d.Limits {
+		// Limits of descriptors are printed with the values.
 		if strings.HasPrefix(l.Where, "layer ") {
 			p.printf("%s: %s", l.Kind, report.Printable(l.What))
 		}
@@ -132,6 +133,8 @@ func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions, expl
 	if o.Constants {
 		p.printConstants(d)
 	}
+	// On a terminal, the last lines are the ones that stay in view. In a file, the summary would repeat
+	// what is above.
 	if p.Width > 0 {
 		p.printf("")
 		p.printRunSummary(res, d, explain)
@@ -321,12 +324,14 @@ func (p pager) printInputsAndOutputs(res *anesim.Result, d *report.Run) {
 		switch {
 		case slices.Contains(res.Synthetic, in.Port.Name):
 			how = fmt.Sprintf("pseudo-random (--seed %d)", res.Options.Seed)
+		// Inputs that are neither given nor made up were left by the call before.
 		case !given:
 			how = "state, zero at first"
 		}
 		p.printf("input   %s %v  %s", report.Printable(in.Port.Name), in.Port.Shape, how)
 	}
 	if len(res.Outputs) == 0 {
+		// A fault is printed elsewhere, and is the reason.
 		if len(res.Report.Faults) == 0 {
 			p.printf("values: none: %s", report.WhyNoOutputs(res))
 		}

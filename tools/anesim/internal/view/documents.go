@@ -145,6 +145,7 @@ func FromLoad(d *report.Load) *Report {
 		{Title: "p50", Help: "median latency", Number: true}, {Title: "p90", Help: "latency", Number: true}, {Title: "p99", Help: "latency", Number: true}, {Title: "p99 low", Help: "lower end of its 95% interval", Number: true},
 		{Title: "p99 high", Help: "upper end of its 95% interval", Number: true}, {Title: "max", Help: "latency", Number: true}, {Title: "mean wait", Help: "for the driver to admit the call, and in the task queue", Number: true}, {Title: "stuck", Help: "calls that never completed", Number: true},
 	}
+	// Indices in the document's list, which has p99.9 at 3.
 	const p50, p90, p99, most = 0, 1, 2, 4
 	for i := range d.Clients {
 		c := &d.Clients[i]

@@ -42,6 +42,8 @@ func FromSweep(s *Sweep, peak report.Rates) *Report {
 	r := &Report{Kind: "sweep", Name: s.Name, Chip: s.Chip, Host: "none", Tool: s.Tool, Peak: peak, Of: "point", Document: s}
 	numeric := make([]bool, len(s.Columns))
 	for i, name := range s.Columns {
+		// Columns are known by name only, so a column is numeric if all of its cells are. Empty cells, of
+		// points that were refused, do not count.
 		numeric[i] = true
 		for _, row := range s.Rows {
 			if i < len(row) && row[i] != "" {
