@@ -186,9 +186,9 @@ func (p *milProgram) conv(x milTensor, channels, groups int, w milWindow) milTen
 		"pad = "+milInts(pads...), `pad_type = string("custom")`, "strides = "+milInts(strides...), "weight = "+p.newWeight(kernel...).name, "x = "+x.name)
 }
 
-// enlarge adds a transposed convolution whose window is as large as its stride: a 1x1 convolution with the
+// addUpsampling adds a transposed convolution whose window is as large as its stride: a 1x1 convolution with the
 // channels of each pixel of a window, which then go to their pixels.
-func (p *milProgram) enlarge(x milTensor, stride int) milTensor {
+func (p *milProgram) addUpsampling(x milTensor, stride int) milTensor {
 	c := x.shape[1]
 	y := p.conv(x, c*stride*stride, 1, milWindow{1, 1, 0})
 	return p.add("pixel_shuffle", []int{1, c, x.shape[2] * stride, x.shape[3] * stride}, fmt.Sprintf("upscale_factor = int32(%d)", stride), "x = "+y.name)

@@ -2,9 +2,9 @@ package bench
 
 import "math"
 
-// attend adds attention of x, of shape [1, tokens, width], to itself. mask is added to the scores if it has a
+// addAttention adds attention of x, of shape [1, tokens, width], to itself. mask is added to the scores if it has a
 // name.
-func (p *milProgram) attend(x milTensor, heads int, mask milTensor) milTensor {
+func (p *milProgram) addAttention(x milTensor, heads int, mask milTensor) milTensor {
 	tokens, width := x.shape[1], x.shape[2]
 	split := func() milTensor {
 		return p.transpose(p.reshape(p.linear(x, width), 1, tokens, heads, width/heads), 0, 2, 1, 3)
@@ -18,16 +18,16 @@ func (p *milProgram) attend(x milTensor, heads int, mask milTensor) milTensor {
 	return p.linear(p.reshape(p.transpose(y, 0, 2, 1, 3), 1, tokens, width), width)
 }
 
-// widen adds two linear layers with a GELU in between.
-func (p *milProgram) widen(x milTensor) milTensor {
+// addFeedForward adds two linear layers with a GELU in between.
+func (p *milProgram) addFeedForward(x milTensor) milTensor {
 	width := x.shape[len(x.shape)-1]
 	return p.linear(p.gelu(p.linear(x, 4*width)), width)
 }
 
 // addBlock adds attention and two linear layers, each after a normalization and before the sum with its input.
 func (p *milProgram) addBlock(x milTensor, heads int, mask milTensor) milTensor {
-	x = p.binary("add", x, p.attend(p.layerNorm(x), heads, mask))
-	return p.binary("add", x, p.widen(p.layerNorm(x)))
+	x = p.binary("add", x, p.addAttention(p.layerNorm(x), heads, mask))
+	return p.binary("add", x, p.addFeedForward(p.layerNorm(x)))
 }
 
 // buildWhisper returns the encoder of a Whisper model for 30 s of speech.
@@ -117,7 +117,7 @@ func buildDepthAnything(height, width int) string {
 		switch k {
 		// Of the four maps, two are enlarged, one keeps its size and one is halved.
 		case 0, 1:
-			y = p.enlarge(y, 4>>k)
+			y = p.addUpsampling(y, 4>>k)
 		case 3:
 			y = p.conv(y, channels, 1, milWindow{3, 2, 1})
 		}

@@ -97,7 +97,7 @@ func TestPowerDown(t *testing.T) {
 	}
 	always := Power{Times: m1.With(PowerPolicy{AlwaysOn: true})}
 	always.Wake(AllDomains)
-	always.down()
+	always.turnOff()
 	if took := always.Wake(0); took != 0 || always.Up() != DomainsOf(Base) {
 		t.Errorf("without management: %v, %v up", took, always.Up())
 	}

@@ -153,9 +153,9 @@ func (p *Power) Wake(need Domains) clock.Nanoseconds {
 // passed since the last wake.
 func (p *Power) isAwake() bool { return p.up.Has(Base) && p.gap == 0 }
 
-// down turns off all domains at once, as happens when the engine enters or leaves secure mode. The
+// turnOff turns off all domains at once, as happens when the engine enters or leaves secure mode. The
 // next wake-up is assumed to take at least as long as one after an idle gap of Times.RailsOff.
-func (p *Power) down() {
+func (p *Power) turnOff() {
 	p.up = 0
 	if off := p.Times.RailsOff; !math.IsInf(float64(off), 1) {
 		p.gap = max(p.gap, off)
@@ -211,7 +211,7 @@ func (c *Controller) Idle(t clock.Nanoseconds) (waiting clock.Nanoseconds) {
 // Power.down.
 func (c *Controller) PowerDown() {
 	c.power.Times, c.power.Ungated = c.PowerTimes, c.Ungated
-	c.power.down()
+	c.power.turnOff()
 	c.writePowerStatus()
 }
 

@@ -33,7 +33,7 @@ func (d *Device) loadTableAndWeights(e *engineTask, t *regs.Task) (limit *eviden
 		ReLU:  g.NE.MACCfg.NonlinearMode() == regs.ReLU,
 	}
 	e.arithmetic = d.p.arithmetic
-	e.arithmetic.FullRange = !limitsSums(g)
+	e.arithmetic.FullRange = !hasLimitedSums(g)
 	accumulates := g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate
 	// The table is read and removed before the weights, since it is assumed to precede them in each lane.
 	// Other tasks have nothing but the table in their lanes.
@@ -106,8 +106,8 @@ func NeededTaps(t *regs.Task, read func(addr, n uint64) []byte) int {
 	return taps
 }
 
-// limitsSums reports whether a task of the MAC engines adds several products, whose sums have a limit.
-func limitsSums(g *regs.Groups) bool {
+// hasLimitedSums reports whether a task of the MAC engines adds several products, whose sums have a limit.
+func hasLimitedSums(g *regs.Groups) bool {
 	switch g.NE.MACCfg.OpMode() {
 	case regs.MantissaTable: // sums over channels
 		return true

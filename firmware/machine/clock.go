@@ -99,22 +99,22 @@ func (m *Machine) SendWithin(msg *command.Message, limit time.Duration) (end dri
 
 // begin starts call o now. A hung call makes no progress.
 func (t *timeline) begin(o *outstanding, hung bool) {
-	t.limit(o)
+	t.startTimeout(o)
 	if !hung {
-		t.schedule(o.path.Outside, o, t.reachGate)
+		t.schedule(o.path.Outside, o, t.waitAtGate)
 	}
 	t.await(o)
 }
 
 // beginAtOnce starts call o at the ring. If requests are held, its client does not wait.
 func (t *timeline) beginAtOnce(o *outstanding) {
-	t.limit(o)
+	t.startTimeout(o)
 	t.post(o)
 	if t.machine.engine.held && o.Wait && !o.over {
 		if o.request != nil {
 			o.request.owner = nil
 		}
-		t.finish(o)
+		t.reportEnd(o)
 	}
 	t.await(o)
 }
@@ -139,8 +139,8 @@ func (t *timeline) explain() string {
 	return strings.Join(list, "; ")
 }
 
-// limit makes call o expire when its time is up, counted from now.
-func (t *timeline) limit(o *outstanding) {
+// startTimeout makes call o expire when its time is up, counted from now.
+func (t *timeline) startTimeout(o *outstanding) {
 	if o.Timeout > 0 {
 		t.schedule(clock.Nanoseconds(o.Timeout.Nanoseconds()), o, t.expire)
 	}
@@ -235,8 +235,8 @@ func (t *timeline) runUntil(at clock.Nanoseconds, run bool) error {
 	}
 }
 
-// reachGate makes o wait at the gate.
-func (t *timeline) reachGate(o *outstanding) {
+// waitAtGate makes o wait at the gate.
+func (t *timeline) waitAtGate(o *outstanding) {
 	if o.state == forgotten {
 		return
 	}
@@ -303,7 +303,7 @@ func (t *timeline) answer(o *outstanding) {
 		o.state = answered
 	}
 	if o.extra > 0 {
-		t.schedule(o.path.After, o, t.leave)
+		t.schedule(o.path.After, o, t.openGate)
 	}
 	if after := o.path.After + o.extra; after > 0 {
 		t.schedule(after, o, t.complete)
@@ -318,15 +318,15 @@ func (t *timeline) complete(o *outstanding) {
 		t.late++
 	} else {
 		t.completed++
-		t.finish(o)
+		t.reportEnd(o)
 	}
-	t.leave(o)
+	t.openGate(o)
 }
 
-// finish tells the client of o how its call ended.
-func (t *timeline) finish(o *outstanding) {
+// reportEnd tells the client of o how its call ended.
+func (t *timeline) reportEnd(o *outstanding) {
 	o.over = true
-	t.forget(o)
+	t.removeCall(o)
 	o.Done(driver.End{Reply: o.reply})
 }
 
@@ -344,7 +344,7 @@ func (t *timeline) expire(o *outstanding) {
 // drop forgets call o, which has not ended, and aborts its request. If the engine executes a run of
 // the request, the completion still comes, but late.
 func (t *timeline) drop(o *outstanding) {
-	t.forget(o)
+	t.removeCall(o)
 	was := o.state
 	o.state = forgotten
 	switch {
@@ -355,14 +355,14 @@ func (t *timeline) drop(o *outstanding) {
 	case was == posted:
 		o.request.owner = nil
 		t.machine.engine.dropRequests(func(q *request) bool { return q == o.request })
-		t.leave(o)
+		t.openGate(o)
 	default:
-		t.leave(o)
+		t.openGate(o)
 	}
 }
 
-// leave opens the gate for the next call if o has passed it.
-func (t *timeline) leave(o *outstanding) {
+// openGate opens the gate for the next call if o has passed it.
+func (t *timeline) openGate(o *outstanding) {
 	if o.gated {
 		o.gated = false
 		t.inside--
@@ -370,6 +370,6 @@ func (t *timeline) leave(o *outstanding) {
 	}
 }
 
-func (t *timeline) forget(o *outstanding) {
+func (t *timeline) removeCall(o *outstanding) {
 	t.open = slices.DeleteFunc(t.open, func(x *outstanding) bool { return x == o })
 }

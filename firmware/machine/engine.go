@@ -159,7 +159,7 @@ func (x *executor) Terminate(slot, process int32) {
 // abortRequests drops the requests for which match returns true, once the run of descriptors in
 // progress has ended.
 func (x *executor) abortRequests(match func(*request) bool) {
-	x.settle()
+	x.finishRun()
 	x.dropRequests(match)
 }
 
@@ -199,8 +199,8 @@ func (x *executor) abortInRun(q *request) bool {
 	return x.queue.Abort(q.id)
 }
 
-// settle lets the run of descriptors in progress end.
-func (x *executor) settle() {
+// finishRun lets the run of descriptors in progress end.
+func (x *executor) finishRun() {
 	if _, busy := x.queue.Running(); busy {
 		x.endRun()
 	}
@@ -280,7 +280,7 @@ func (x *executor) drainQueues() error {
 // Quiesce runs all requests in the queues to their end. Requests that exceed the time limit
 // of a queue are aborted.
 func (x *executor) Quiesce() command.Status {
-	x.settle()
+	x.finishRun()
 	for n := queue.Queues - 1; n >= 0; n-- {
 		if _, err := x.queue.Quiesce(n); err != nil {
 			return command.Failed
@@ -291,7 +291,7 @@ func (x *executor) Quiesce() command.Status {
 
 // Power turns the power domains on or off.
 func (x *executor) Power(on bool) command.Status {
-	x.settle()
+	x.finishRun()
 	if on {
 		x.session.Controller().Wake(1)
 	} else {
@@ -329,7 +329,7 @@ func (x *executor) Boot() command.Status {
 // Pause stops the task queues between two runs of descriptors if on is true, and restarts
 // them otherwise.
 func (x *executor) Pause(on bool) command.Status {
-	x.settle()
+	x.finishRun()
 	change := x.queue.Start
 	if on {
 		change = x.queue.Pause
@@ -343,7 +343,7 @@ func (x *executor) Pause(on bool) command.Status {
 // Secure enters or leaves secure mode. It first empties the task queues and then turns all
 // power domains off.
 func (x *executor) Secure(on bool) command.Status {
-	x.settle()
+	x.finishRun()
 	if _, err := x.queue.SecureBoundary(on, x.session.Controller().PowerDown); err != nil {
 		return command.WrongState
 	}

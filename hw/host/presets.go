@@ -26,9 +26,9 @@ const rows = "fitted to the public rows (bench.Fit) of "
 // same size. Further terms tell no network better that the fit did not see.
 var phone = Vector{477}
 
-// live is the host whose calls take the stages of the documents' latency budget as they were measured,
+// newLiveHost returns the host whose calls take the stages of the documents' latency budget as they were measured,
 // without a fit. The budget includes the copies of a small call and has no rates.
-func live() Host {
+func newLiveHost() Host {
 	h := newPreset("macos-guide-live", "m1", "", Vector{}, 0)
 	h.Floor = evidence.New(BudgetSum(), "us/call", evidence.Measured, "latency budget of a small dispatch: the sum of its stages")
 	return h
@@ -48,7 +48,7 @@ func Presets() []Host {
 		newPreset("macos-max", "m1max", rows+"MacBookPro18,2, macOS 26", max1, max1Hold),
 		newPreset("macos-max-b", "m1max", rows+"a session labelled M1 with a 32 W GPU", maxB, maxBHold),
 		newPreset("macos-guide", "m1max", rows+"the guide's session", guide, guideHold),
-		live(),
+		newLiveHost(),
 		newPreset("iphone12-coreml", "a14", "fitted to the networks of the A14 (bench.NetworkRows): a Core ML call on an iPhone 12, 12 Pro or 12 Pro Max", phone, 0),
 	}
 }

@@ -9,11 +9,11 @@ import (
 	"anesim/hw/host"
 )
 
-// scaled returns the chip whose engine runs an M1's program at another clock and with other memory.
+// newScaledChip returns the chip whose engine runs an M1's program at another clock and with other memory.
 // All generations from M1 to M6 have 4,096 multipliers an engine (their best rates are 90 to 97 % of
 // that times the clock), so that work goes with the clock. mhz is the highest clock state and why its
 // evidence; read is the rate in B/s at which the engine reads weights.
-func scaled(name, generation string, mhz int, read float64, why string) hw.Chip {
+func newScaledChip(name, generation string, mhz int, read float64, why string) hw.Chip {
 	c := hw.M1().AtClock(clock.Hertz(mhz) * 1e6)
 	c.Name = name
 	for _, k := range c.All() {

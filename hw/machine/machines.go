@@ -45,7 +45,7 @@ func Machines() []Machine { return slices.Clone(machines()) }
 
 // machines returns the list of all machines, which it makes once: every command names them in its help.
 var machines = sync.OnceValue(func() (list []Machine) {
-	for _, r := range table() {
+	for _, r := range listRows() {
 		m := Machine{Name: r.name, Title: r.title, Chip: r.chip, Host: r.host, States: r.states, StateSource: r.ladder, Sessions: r.sessions, Scaled: r.scaled, Call: spreads[r.name]}
 		if r.clock > 0 {
 			m.Chip = m.Chip.AtClock(clock.Hertz(r.clock) * 1e6)
@@ -60,8 +60,8 @@ var machines = sync.OnceValue(func() (list []Machine) {
 	return list
 })
 
-// table returns the rows of all machines.
-func table() []row {
+// listRows returns the rows of all machines.
+func listRows() []row {
 	h := make(map[string]host.Host)
 	for _, x := range host.Presets() {
 		h[x.Name] = x
@@ -98,7 +98,7 @@ func later(name, title, generation string, mhz int, read float64, why string, gp
 	if generation == "H14" {
 		r.host = EarlyHost()
 	}
-	r.chip = scaled(name, generation, mhz, read*1e9, why)
+	r.chip = newScaledChip(name, generation, mhz, read*1e9, why)
 	if generation == "H14" {
 		r.states, r.ladder = m2MaxStates, m2MaxLadder
 	}

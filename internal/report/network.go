@@ -398,7 +398,7 @@ func NewNetwork(r *anesim.Result) *Network {
 	for _, o := range r.TooLarge() {
 		d.TooLarge = append(d.TooLarge, TooLarge{o.Program + 1, o.Bytes, o.Limit, o.Layer, append([]string{}, o.Cuts...)})
 	}
-	if note := noteRelease(r); note != "" {
+	if note := describeRelease(r); note != "" {
 		d.Notes = append(d.Notes, note)
 	}
 	d.setPrecisions(r)
@@ -417,9 +417,9 @@ func NewNetwork(r *anesim.Result) *Network {
 	return d
 }
 
-// noteRelease says what it changes that the network is compiled as by another release of the vendor's
+// describeRelease says what it changes that the network is compiled as by another release of the vendor's
 // compiler than the newest. It returns "" if it is not.
-func noteRelease(r *anesim.Result) string {
+func describeRelease(r *anesim.Result) string {
 	release := r.Model.Network().Release()
 	if release != layer.Release2026 {
 		return ""

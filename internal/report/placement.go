@@ -73,19 +73,19 @@ func NewPlacement(r *anesim.Result, compute, segmenter, name string, rates []byt
 			return nil, err
 		}
 	}
-	p, err := place(r, m.Only(names...), s)
+	p, err := placeLayers(r, m.Only(names...), s)
 	if err != nil {
 		return nil, err
 	}
 	return newPlacement(compute, s, p), nil
 }
 
-// place assigns each layer of the network in r to a processor of the machine m and returns the plan
+// placeLayers assigns each layer of the network in r to a processor of the machine m and returns the plan
 // of segmenter s. Layers on the engine take as long as in the run. The engine does not take a layer
 // that the model cannot run there, one that the documents exclude (see [layer.Layer.Legality]), or
 // one with which its program no longer fits in memory. Place returns an *[anesim.OptionError] if r is
 // not a network's result.
-func place(r *anesim.Result, m placement.Machine, s placement.Segmenter) (*placement.Plan, error) {
+func placeLayers(r *anesim.Result, m placement.Machine, s placement.Segmenter) (*placement.Plan, error) {
 	n := r.Model.Network()
 	if n == nil || r.Model.Kind() != anesim.KindNetwork {
 		return nil, &anesim.OptionError{Option: "Place", What: fmt.Sprintf("cannot place the layers of a %v; want a network", r.Model.Kind())}

@@ -50,7 +50,7 @@ var paddleForms = []form{
 		return w.node("Relu", in(w.reshape(y, 0, 0, n)))
 	}},
 	{"attention by slices of a product", sequence, func(w *writer, x string) string {
-		d, heads := w.dims(x), w.heads(x)
+		d, heads := w.dims(x), w.chooseHeads(x)
 		size := d[2] / heads
 		all := w.transpose(w.reshape(w.linear(x, 3*d[2]), 0, -1, 3, heads, size), 2, 0, 3, 1, 4)
 		part := func(i int) string { return w.squeeze("Squeeze", w.slice(all, 0, i, i+1, 1), 0) }
@@ -60,7 +60,7 @@ var paddleForms = []form{
 		return w.linear(w.reshape(y, 0, -1, d[2]), d[2])
 	}},
 	{"layer norm over a flat row", sequence, func(w *writer, x string) string {
-		c := w.last(x)
+		c := w.lastExtent(x)
 		mean := w.reduce("ReduceMean", x, 1, 2)
 		y := w.node("Sub", in(x, mean))
 		variance := w.reduce("ReduceMean", w.node("Pow", in(y, w.constant(onnx.Float, []int{1}, 2))), 1, 2)
@@ -72,47 +72,47 @@ var paddleForms = []form{
 // sklearnForms are models as skl2onnx writes them.
 var sklearnForms = []form{
 	{"scaler", rows, func(w *writer, x string) string {
-		c := w.last(x)
+		c := w.lastExtent(x)
 		return w.linear(w.node("Div", in(w.node("Sub", in(x, w.offsets(c))), w.scales(c))), w.between(2, 5))
 	}},
 	{"scaler of the runtime", rows, func(w *writer, x string) string {
-		return w.node("Mul", in(w.node("Sub", in(x, w.offsets(1, w.last(x)))), w.scales(1, w.last(x))))
+		return w.node("Mul", in(w.node("Sub", in(x, w.offsets(1, w.lastExtent(x)))), w.scales(1, w.lastExtent(x))))
 	}},
 	{"network of layers", rows, func(w *writer, x string) string {
 		for range w.between(1, 3) {
-			k, n := w.last(x), w.between(2, 9)
+			k, n := w.lastExtent(x), w.between(2, 9)
 			x = w.node(pick(w, "Relu", "Tanh", "Sigmoid"), in(w.add(w.node("MatMul", in(x, w.weights(k, k, n))), w.offsets(1, n))))
 		}
 		return x
 	}},
 	{"two classes of one logit", rows, func(w *writer, x string) string {
-		p := w.node("Sigmoid", in(w.add(w.node("MatMul", in(x, w.weights(w.last(x), w.last(x), 1))), w.offsets(1))))
+		p := w.node("Sigmoid", in(w.add(w.node("MatMul", in(x, w.weights(w.lastExtent(x), w.lastExtent(x), 1))), w.offsets(1))))
 		return w.concat(1, w.node("Sub", in(w.scalar(1), p)), p)
 	}},
 	{"principal components", rows, func(w *writer, x string) string {
-		c := w.last(x)
+		c := w.lastExtent(x)
 		return w.node("MatMul", in(w.node("Sub", in(x, w.offsets(c))), w.weights(c, c, max(1, c/2))))
 	}},
 	{"naive Bayes", rows, func(w *writer, x string) string {
-		c := w.last(x)
+		c := w.lastExtent(x)
 		y := w.node("Sub", in(w.reshape(x, -1, 1, c), w.offsets(1, 3, c)))
 		y = w.node("Div", in(w.node("Pow", in(y, w.scalar(2))), w.scales(1, 3, c)))
 		return w.add(w.mul(w.reduce("ReduceSum", y, 0, 2), w.scalar(-0.5)), w.offsets(3))
 	}},
 	{"kernel of radial functions", rows, func(w *writer, x string) string {
-		c := w.last(x)
+		c := w.lastExtent(x)
 		y := w.node("Sub", in(w.squeeze("Unsqueeze", x, 1), w.offsets(1, 4, c)))
 		y = w.node("Exp", in(w.mul(w.reduce("ReduceSumSquare", y, 0, 2), w.scalar(-0.125))))
 		return w.node("MatMul", in(y, w.weights(4, 4, 2)))
 	}},
 	{"powers of features", rows, func(w *writer, x string) string {
-		c := w.last(x)
+		c := w.lastExtent(x)
 		first := w.slice(x, 1, 0, 1, 1)
 		rest := w.slice(x, 1, 0, c, 1)
 		return w.concat(1, x, w.mul(first, rest))
 	}},
 	{"clusters", rows, func(w *writer, x string) string {
-		c := w.last(x)
+		c := w.lastExtent(x)
 		centers := w.offsets(3, c)
 		cross := w.node("Gemm", in(x, centers), number("transB", 1), real("alpha", -2))
 		y := w.add(w.add(w.reduce("ReduceSumSquare", x, 1, 1), cross), w.reshape(w.reduce("ReduceSumSquare", centers, 0, 1), 1, 3))

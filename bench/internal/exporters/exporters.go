@@ -63,7 +63,7 @@ func New(seed uint64) (*onnxgraph.Graph, []string, error) {
 	for {
 		w := newWriter(rng, pick(&writer{rng: rng}, 11, 12, 13, 13, 14, 15, 17, 17, 17, 18, 19, 20, 21, 22, 23, 24))
 		w.graph.Seed = fmt.Sprint(seed)
-		x := w.start(first.reads)
+		x := w.addGraphInput(first.reads)
 		names := []string{first.name}
 		x = first.write(w, x)
 		if w.err != nil {
@@ -99,8 +99,8 @@ func New(seed uint64) (*onnxgraph.Graph, []string, error) {
 	}
 }
 
-// start adds the input of a graph, of kind k.
-func (w *writer) start(k kind) string {
+// addGraphInput adds the input of a graph, of kind k.
+func (w *writer) addGraphInput(k kind) string {
 	batch := pick(w, 1, 1, 1, 2)
 	channels, height, width := pick(w, 1, 2, 3, 4, 8, 12, 16), w.between(4, 14), w.between(4, 14)
 	switch k {

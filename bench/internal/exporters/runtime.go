@@ -25,18 +25,18 @@ var runtimeForms = []form{
 		return w.node(ms+"FusedConv", inputs, a...)
 	}},
 	{"fused product", rows, func(w *writer, x string) string {
-		k, n := w.last(x), w.between(2, 9)
+		k, n := w.lastExtent(x), w.between(2, 9)
 		return w.node(ms+"FusedGemm", in(x, w.weights(k, n, k), w.offsets(n)), number("transB", 1), text("activation", pick(w, "Relu", "Tanh", "Sigmoid")), real("alpha", 1), real("beta", 1))
 	}},
 	{"scaled product of heads", sequence, func(w *writer, x string) string {
-		d, heads := w.dims(x), w.heads(x)
+		d, heads := w.dims(x), w.chooseHeads(x)
 		size := d[2] / heads
 		apart := func() string { return w.transpose(w.reshape(w.linear(x, d[2]), d[0], d[1], heads, size), 0, 2, 1, 3) }
 		scores := w.node(ms+"FusedMatMul", in(apart(), apart()), real("alpha", 0.25), number("transA", 0), number("transB", 1))
 		return w.reshape(w.transpose(w.node("MatMul", in(w.softmax(scores), apart())), 0, 2, 1, 3), d[0], d[1], d[2])
 	}},
 	{"functions with a bias", sequence, func(w *writer, x string) string {
-		c := w.last(x)
+		c := w.lastExtent(x)
 		switch w.rng.IntN(4) {
 		case 0:
 			return w.node(ms+"BiasGelu", in(w.node("MatMul", in(x, w.weights(c, c, c))), w.offsets(c)))
@@ -48,15 +48,15 @@ var runtimeForms = []form{
 		return w.node(ms+"Gelu", in(w.linear(x, c)))
 	}},
 	{"layer of an optimized encoder", sequence, func(w *writer, x string) string {
-		c := w.last(x)
-		y := w.node(ms+"Attention", in(x, w.weights(c, c, 3*c), w.offsets(3*c)), number("num_heads", w.heads(x)))
+		c := w.lastExtent(x)
+		y := w.node(ms+"Attention", in(x, w.weights(c, c, 3*c), w.offsets(3*c)), number("num_heads", w.chooseHeads(x)))
 		y = w.node(ms+"SkipLayerNormalization", in(w.node("MatMul", in(y, w.weights(c, c, c))), x, w.scales(c), w.offsets(c), w.offsets(c)), real("epsilon", 1.0/64))
 		z := w.node(ms+"BiasGelu", in(w.node("MatMul", in(y, w.weights(c, c, 2*c))), w.offsets(2*c)))
 		return w.node(ms+"SkipLayerNormalization", in(w.node("MatMul", in(z, w.weights(2*c, 2*c, c))), y, w.scales(c), w.offsets(c)), real("epsilon", 1.0/64))
 	}},
 	{"layer of an optimized decoder", sequence, func(w *writer, x string) string {
-		c := w.last(x)
-		heads := w.heads(x)
+		c := w.lastExtent(x)
+		heads := w.chooseHeads(x)
 		n := w.node("SimplifiedLayerNormalization", in(x, w.scales(c)), number("axis", -1), real("epsilon", 1.0/64))
 		product := func(columns int) string { return w.node("MatMul", in(n, w.weights(c, c, columns))) }
 		y := w.node(ms+"MultiHeadAttention", in(product(c), product(c), product(c)), number("num_heads", heads), number("unidirectional", 1))
@@ -71,8 +71,8 @@ var runtimeForms = []form{
 		if c%2 != 0 {
 			return ""
 		}
-		y := w.node(ms+"GroupNorm", in(w.back(x), w.scales(c), w.offsets(c)), number("groups", 2), number("activation", w.rng.IntN(2)), real("epsilon", 1.0/64))
-		return w.first(y)
+		y := w.node(ms+"GroupNorm", in(w.toChannelsLast(x), w.scales(c), w.offsets(c)), number("groups", 2), number("activation", w.rng.IntN(2)), real("epsilon", 1.0/64))
+		return w.toChannelsFirst(y)
 	}},
 	{"softmax of biased scores", sequence, func(w *writer, x string) string {
 		d := w.dims(x)

@@ -6,46 +6,46 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// first and back transpose an image between TensorFlow's order, channels last, and ONNX's. tf2onnx
+// toChannelsFirst and toChannelsLast transpose an image between TensorFlow's order, channels last, and ONNX's. tf2onnx
 // writes one before and one behind each operator that ONNX defines for channels that come second.
-func (w *writer) first(x string) string { return w.transpose(x, 0, 3, 1, 2) }
-func (w *writer) back(x string) string  { return w.transpose(x, 0, 2, 3, 1) }
+func (w *writer) toChannelsFirst(x string) string { return w.transpose(x, 0, 3, 1, 2) }
+func (w *writer) toChannelsLast(x string) string  { return w.transpose(x, 0, 2, 3, 1) }
 
 // tensorflowForms are layers as tf2onnx and Keras write them. Their images have the channels last.
 var tensorflowForms = []form{
 	{"convolution with channels last", imageLast, func(w *writer, x string) string {
-		c, n := w.last(x), w.between(1, 8)
-		y := w.node("Conv", in(w.first(x), w.weights(9*c, n, c, 3, 3)), text("auto_pad", pick(w, "SAME_UPPER", "VALID")), list("strides", pick(w, 1, 2), 1), list("kernel_shape", 3, 3))
+		c, n := w.lastExtent(x), w.between(1, 8)
+		y := w.node("Conv", in(w.toChannelsFirst(x), w.weights(9*c, n, c, 3, 3)), text("auto_pad", pick(w, "SAME_UPPER", "VALID")), list("strides", pick(w, 1, 2), 1), list("kernel_shape", 3, 3))
 		if w.chance(50) {
-			return w.activation(w.add(w.back(y), w.offsets(n)))
+			return w.activation(w.add(w.toChannelsLast(y), w.offsets(n)))
 		}
-		return w.back(w.activation(w.add(y, w.offsets(1, n, 1, 1))))
+		return w.toChannelsLast(w.activation(w.add(y, w.offsets(1, n, 1, 1))))
 	}},
 	{"pixels that are scaled", imageLast, func(w *writer, x string) string {
-		c := w.last(x)
+		c := w.lastExtent(x)
 		y := w.node("Sub", in(w.node("Div", in(x, w.scalar(2))), w.scalar(0.5)))
 		if w.chance(50) {
 			y = w.add(w.scalar(0.25), w.mul(x, w.scalar(0.75)))
 		}
-		return w.back(w.node("Relu", in(w.node("Conv", in(w.first(y), w.weights(9*c, 6, c, 3, 3))))))
+		return w.toChannelsLast(w.node("Relu", in(w.node("Conv", in(w.toChannelsFirst(y), w.weights(9*c, 6, c, 3, 3))))))
 	}},
 	{"padding before a convolution", imageLast, func(w *writer, x string) string {
-		c := w.last(x)
+		c := w.lastExtent(x)
 		y := w.node("Pad", in(x, w.ints(0, 0, 0, 0, 0, 1, 1, 0)))
-		y = w.node("Conv", in(w.first(y), w.weights(9*c, 4, c, 3, 3), w.offsets(4)), list("strides", 2, 2))
-		return w.back(w.clip(y, 0, 6))
+		y = w.node("Conv", in(w.toChannelsFirst(y), w.weights(9*c, 4, c, 3, 3), w.offsets(4)), list("strides", 2, 2))
+		return w.toChannelsLast(w.clip(y, 0, 6))
 	}},
 	{"depthwise convolution with channels last", imageLast, func(w *writer, x string) string {
-		c := w.last(x)
+		c := w.lastExtent(x)
 		kernel := w.reshape(w.transpose(w.weights(9, 3, 3, c, 1), 2, 3, 0, 1), c, 1, 3, 3)
-		y := w.node("Conv", in(w.first(x), kernel), number("group", c), text("auto_pad", "SAME_UPPER"))
+		y := w.node("Conv", in(w.toChannelsFirst(x), kernel), number("group", c), text("auto_pad", "SAME_UPPER"))
 		y = w.batchNorm(y)
-		return w.back(w.node("Min", in(w.node("Relu", in(y)), w.scalar(6))))
+		return w.toChannelsLast(w.node("Min", in(w.node("Relu", in(y)), w.scalar(6))))
 	}},
 	{"batch norm of the last axis", imageLast, func(w *writer, x string) string {
-		c := w.last(x)
+		c := w.lastExtent(x)
 		if w.chance(50) {
-			return w.back(w.batchNorm(w.first(x)))
+			return w.toChannelsLast(w.batchNorm(w.toChannelsFirst(x)))
 		}
 		return w.node("Relu", in(w.add(w.mul(x, w.scales(c)), w.offsets(c))))
 	}},
@@ -53,12 +53,12 @@ var tensorflowForms = []form{
 		if w.chance(50) {
 			return w.linear(w.reduce("ReduceMean", x, 0, 1, 2), w.between(2, 8))
 		}
-		y := w.node("GlobalAveragePool", in(w.first(x)))
+		y := w.node("GlobalAveragePool", in(w.toChannelsFirst(x)))
 		return w.linear(w.squeeze("Squeeze", y, 2, 3), w.between(2, 8))
 	}},
 	{"pools with channels last", imageLast, func(w *writer, x string) string {
-		y := w.node(pick(w, "MaxPool", "AveragePool"), in(w.first(x)), list("kernel_shape", 2, 2), list("strides", 2, 2), text("auto_pad", pick(w, "SAME_UPPER", "VALID")))
-		return w.back(y)
+		y := w.node(pick(w, "MaxPool", "AveragePool"), in(w.toChannelsFirst(x)), list("kernel_shape", 2, 2), list("strides", 2, 2), text("auto_pad", pick(w, "SAME_UPPER", "VALID")))
+		return w.toChannelsLast(y)
 	}},
 	{"resize with channels last", imageLast, func(w *writer, x string) string {
 		mode := pick(w, "linear", "nearest")
@@ -66,17 +66,17 @@ var tensorflowForms = []form{
 		if mode == "linear" {
 			a = append(a, "align_corners")
 		}
-		return w.back(w.node("Resize", in(w.first(x), w.constant(onnx.Float, []int{0}), w.constant(onnx.Float, []int{4}, 1, 1, 2, 2)), text("mode", mode), text("coordinate_transformation_mode", pick(w, a...)), text("nearest_mode", "floor")))
+		return w.toChannelsLast(w.node("Resize", in(w.toChannelsFirst(x), w.constant(onnx.Float, []int{0}), w.constant(onnx.Float, []int{4}, 1, 1, 2, 2)), text("mode", mode), text("coordinate_transformation_mode", pick(w, a...)), text("nearest_mode", "floor")))
 	}},
 	{"residual with channels last", imageLast, func(w *writer, x string) string {
-		c := w.last(x)
-		y := w.back(w.node("Relu", in(w.node("Conv", in(w.first(x), w.weights(c, c, c, 1, 1), w.offsets(c))))))
-		z := w.back(w.node("Conv", in(w.first(y), w.weights(9*c, c, c, 3, 3)), text("auto_pad", "SAME_UPPER")))
+		c := w.lastExtent(x)
+		y := w.toChannelsLast(w.node("Relu", in(w.node("Conv", in(w.toChannelsFirst(x), w.weights(c, c, c, 1, 1), w.offsets(c))))))
+		z := w.toChannelsLast(w.node("Conv", in(w.toChannelsFirst(y), w.weights(9*c, c, c, 3, 3)), text("auto_pad", "SAME_UPPER")))
 		return w.node("Relu", in(w.add(x, z)))
 	}},
 	{"channels last that are joined", imageLast, func(w *writer, x string) string {
-		c := w.last(x)
-		y := w.back(w.node("Conv", in(w.first(x), w.weights(c, 3, c, 1, 1))))
+		c := w.lastExtent(x)
+		y := w.toChannelsLast(w.node("Conv", in(w.toChannelsFirst(x), w.weights(c, 3, c, 1, 1))))
 		return w.concat(3, y, x, w.node("Relu", in(y)))
 	}},
 	{"dilation by batches", imageLast, func(w *writer, x string) string {
@@ -89,14 +89,14 @@ var tensorflowForms = []form{
 		h, v := d[1]+4, d[2]+4
 		y = w.transpose(w.reshape(y, d[0], h/2, 2, v/2, 2, d[3]), 2, 4, 0, 1, 3, 5)
 		y = w.reshape(y, 4*d[0], h/2, v/2, d[3])
-		y = w.back(w.node("Conv", in(w.first(y), w.weights(9*d[3], 3, d[3], 3, 3))))
+		y = w.toChannelsLast(w.node("Conv", in(w.toChannelsFirst(y), w.weights(9*d[3], 3, d[3], 3, 3))))
 		h, v = h/2-2, v/2-2
 		y = w.transpose(w.reshape(y, 2, 2, d[0], h, v, 3), 2, 3, 0, 4, 1, 5)
 		return w.reshape(y, d[0], 2*h, 2*v, 3)
 	}},
 	{"slices with strides", imageLast, func(w *writer, x string) string {
 		y := w.node("Slice", in(x, w.ints(1, 0), w.ints(1<<31-1, -1), w.ints(1, 2), w.ints(2, 1)))
-		return w.mul(y, w.scales(w.last(x)))
+		return w.mul(y, w.scales(w.lastExtent(x)))
 	}},
 	{"one row of an image", imageLast, func(w *writer, x string) string {
 		return w.squeeze("Squeeze", w.slice(x, 1, 1, 2, 1), 1)
@@ -109,16 +109,16 @@ var tensorflowForms = []form{
 		if d[1]%2+d[2]%2 > 0 {
 			return ""
 		}
-		return w.back(w.node("SpaceToDepth", in(w.first(x)), number("blocksize", 2)))
+		return w.toChannelsLast(w.node("SpaceToDepth", in(w.toChannelsFirst(x)), number("blocksize", 2)))
 	}},
 	{"transposed convolution with channels last", imageLast, func(w *writer, x string) string {
 		d := w.dims(x)
-		y := w.node("ConvTranspose", in(w.first(x), w.weights(9*d[3], d[3], 3, 3, 3)), list("strides", 2, 2), list("kernel_shape", 3, 3), text("auto_pad", "SAME_UPPER"))
-		return w.add(w.back(y), w.offsets(3))
+		y := w.node("ConvTranspose", in(w.toChannelsFirst(x), w.weights(9*d[3], d[3], 3, 3, 3)), list("strides", 2, 2), list("kernel_shape", 3, 3), text("auto_pad", "SAME_UPPER"))
+		return w.add(w.toChannelsLast(y), w.offsets(3))
 	}},
 	{"normalization of Keras", sequence, func(w *writer, x string) string {
 		// gamma/sqrt(variance+epsilon) once, for the tensor and for the mean
-		c := w.last(x)
+		c := w.lastExtent(x)
 		mean := w.reduce("ReduceMean", x, 1, 2)
 		difference := w.node("Sub", in(x, mean))
 		variance := w.reduce("ReduceMean", w.mul(difference, difference), 1, 2)
@@ -131,13 +131,13 @@ var tensorflowForms = []form{
 		return w.activation(w.add(w.reshape(y, d[0], d[1], n), w.offsets(n)))
 	}},
 	{"convolution of a sequence as an image", sequence, func(w *writer, x string) string {
-		c := w.last(x)
+		c := w.lastExtent(x)
 		y := w.squeeze("Unsqueeze", w.transpose(x, 0, 2, 1), 2)
 		y = w.node("Conv", in(y, w.weights(3*c, 5, c, 1, 3)), list("strides", 1, pick(w, 1, 2)), text("auto_pad", "SAME_UPPER"))
 		return w.transpose(w.squeeze("Squeeze", y, 2), 0, 2, 1)
 	}},
 	{"attention of Keras", sequence, func(w *writer, x string) string {
-		d, heads := w.dims(x), w.heads(x)
+		d, heads := w.dims(x), w.chooseHeads(x)
 		size := d[2] / heads
 		dense := func() string {
 			y := w.node("MatMul", in(x, w.reshape(w.weights(d[2], d[2], heads, size), d[2], d[2])))

@@ -7,10 +7,10 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// attend adds the attention of queries q over keys k and values v, [N,T,C] each, in heads. The mask is
+// addAttention adds the attention of queries q over keys k and values v, [N,T,C] each, in heads. The mask is
 // added to the scores if it is not empty.
-func (w *writer) attend(q, k, v string, heads int, mask string) string {
-	c := w.last(q)
+func (w *writer) addAttention(q, k, v string, heads int, mask string) string {
+	c := w.lastExtent(q)
 	size := c / heads
 	apart := func(x string, perm ...int) string {
 		d := w.dims(x)
@@ -40,9 +40,9 @@ func (w *writer) attend(q, k, v string, heads int, mask string) string {
 	return w.reshape(y, d[0], d[1], c)
 }
 
-// heads returns a number of heads that divides the channels of x.
-func (w *writer) heads(x string) int {
-	c := w.last(x)
+// chooseHeads returns a number of heads that divides the channels of x.
+func (w *writer) chooseHeads(x string) int {
+	c := w.lastExtent(x)
 	if c%4 == 0 {
 		return pick(w, 1, 2, 4)
 	}
@@ -52,8 +52,8 @@ func (w *writer) heads(x string) int {
 	return 1
 }
 
-// causal returns a mask of [rows][keys] that hides later keys.
-func (w *writer) causal(rows, keys int, hidden float64) string {
+// newCausalMask returns a mask of [rows][keys] that hides later keys.
+func (w *writer) newCausalMask(rows, keys int, hidden float64) string {
 	values := make([]float64, rows*keys)
 	for i := range values {
 		if i%keys > i/keys+keys-rows {
@@ -66,21 +66,21 @@ func (w *writer) causal(rows, keys int, hidden float64) string {
 // torchSequenceForms are layers over sequences as PyTorch's exporters write them.
 var torchSequenceForms = []form{
 	{"attention of three products", sequence, func(w *writer, x string) string {
-		c := w.last(x)
-		y := w.attend(w.linear(x, c), w.linear(x, c), w.linear(x, c), w.heads(x), "")
+		c := w.lastExtent(x)
+		y := w.addAttention(w.linear(x, c), w.linear(x, c), w.linear(x, c), w.chooseHeads(x), "")
 		return w.add(x, w.linear(y, c))
 	}},
 	{"causal attention", sequence, func(w *writer, x string) string {
 		d := w.dims(x)
-		return w.linear(w.attend(w.linear(x, d[2]), w.linear(x, d[2]), w.linear(x, d[2]), w.heads(x), w.causal(d[1], d[1], pick(w, -1e4, -1e9, math.Inf(-1), -math.MaxFloat32))), d[2])
+		return w.linear(w.addAttention(w.linear(x, d[2]), w.linear(x, d[2]), w.linear(x, d[2]), w.chooseHeads(x), w.newCausalMask(d[1], d[1], pick(w, -1e4, -1e9, math.Inf(-1), -math.MaxFloat32))), d[2])
 	}},
 	{"attention of one product, split", sequence, func(w *writer, x string) string {
-		c := w.last(x)
+		c := w.lastExtent(x)
 		parts := w.split(w.linear(x, 3*c), pick(w, 2, -1), c, c, c)
-		return w.linear(w.attend(parts[0], parts[1], parts[2], w.heads(x), ""), c)
+		return w.linear(w.addAttention(parts[0], parts[1], parts[2], w.chooseHeads(x), ""), c)
 	}},
 	{"attention of one product, gathered", sequence, func(w *writer, x string) string {
-		d, heads := w.dims(x), w.heads(x)
+		d, heads := w.dims(x), w.chooseHeads(x)
 		size := d[2] / heads
 		all := w.transpose(w.reshape(w.linear(x, 3*d[2]), d[0], d[1], 3, heads, size), 2, 0, 3, 1, 4)
 		part := func(i int) string { return w.node("Gather", in(all, w.index(i)), number("axis", 0)) }
@@ -106,11 +106,11 @@ var torchSequenceForms = []form{
 		mask = w.squeeze("Unsqueeze", w.squeeze("Unsqueeze", mask, 1), 2)
 		float := w.node("Cast", in(mask), number("to", int(onnx.Float)))
 		added := w.mul(w.node("Sub", in(w.scalar(1), float)), w.scalar(pick(w, -1e4, -math.MaxFloat32)))
-		return w.attend(w.linear(x, d[2]), w.linear(x, d[2]), w.linear(x, d[2]), w.heads(x), added)
+		return w.addAttention(w.linear(x, d[2]), w.linear(x, d[2]), w.linear(x, d[2]), w.chooseHeads(x), added)
 	}},
 	{"attention that a condition masks", sequence, func(w *writer, x string) string {
 		d := w.dims(x)
-		heads := w.heads(x)
+		heads := w.chooseHeads(x)
 		size := d[2] / heads
 		apart := func(y string, perm ...int) string { return w.transpose(w.reshape(y, d[0], d[1], heads, size), perm...) }
 		scores := w.node("MatMul", in(apart(w.linear(x, d[2]), 0, 2, 1, 3), apart(w.linear(x, d[2]), 0, 2, 3, 1)))
@@ -130,7 +130,7 @@ var torchSequenceForms = []form{
 	{"attention to another sequence", sequence, func(w *writer, x string) string {
 		d := w.dims(x)
 		other := w.input(d[0], w.between(1, 9), pick(w, 4, 6, 8))
-		return w.linear(w.attend(w.linear(x, d[2]), w.linear(other, d[2]), w.linear(other, d[2]), w.heads(x), ""), d[2])
+		return w.linear(w.addAttention(w.linear(x, d[2]), w.linear(other, d[2]), w.linear(other, d[2]), w.chooseHeads(x), ""), d[2])
 	}},
 	{"attention of grouped queries", sequence, func(w *writer, x string) string {
 		d := w.dims(x)
@@ -145,32 +145,32 @@ var torchSequenceForms = []form{
 			return w.reshape(k, d[0], 4, d[1], size)
 		}
 		scores := w.mul(w.node("MatMul", in(q, w.transpose(repeated(), 0, 1, 3, 2))), w.scalar(1/math.Sqrt(float64(size))))
-		scores = w.add(scores, w.causal(d[1], d[1], -1e4))
+		scores = w.add(scores, w.newCausalMask(d[1], d[1], -1e4))
 		y := w.transpose(w.node("MatMul", in(w.softmax(scores), repeated())), 0, 2, 1, 3)
 		return w.linear(w.reshape(y, d[0], d[1], d[2]), d[2])
 	}},
 	{"attention with a bias of places", sequence, func(w *writer, x string) string {
-		d, heads := w.dims(x), w.heads(x)
+		d, heads := w.dims(x), w.chooseHeads(x)
 		table := w.offsets(2*d[1]-1, heads)
 		at := make([]float64, d[1]*d[1])
 		for i := range at {
 			at[i] = float64(i/d[1] - i%d[1] + d[1] - 1)
 		}
 		bias := w.transpose(w.node("Gather", in(table, w.constant(onnx.Int64, []int{d[1], d[1]}, at...)), number("axis", 0)), 2, 0, 1)
-		return w.attend(w.linear(x, d[2]), w.linear(x, d[2]), w.linear(x, d[2]), heads, w.squeeze("Unsqueeze", bias, 0))
+		return w.addAttention(w.linear(x, d[2]), w.linear(x, d[2]), w.linear(x, d[2]), heads, w.squeeze("Unsqueeze", bias, 0))
 	}},
 	{"attention with keys from before", sequence, func(w *writer, x string) string {
-		d, heads := w.dims(x), w.heads(x)
+		d, heads := w.dims(x), w.chooseHeads(x)
 		size, past := d[2]/heads, w.between(1, 6)
 		apart := func(y string) string { return w.transpose(w.reshape(y, d[0], d[1], heads, size), 0, 2, 1, 3) }
 		k := w.concat(2, w.input(d[0], heads, past, size), apart(w.linear(x, d[2])))
 		v := w.concat(pick(w, 2, -2), w.input(d[0], heads, past, size), apart(w.linear(x, d[2])))
 		scores := w.mul(w.node("MatMul", in(apart(w.linear(x, d[2])), w.transpose(k, 0, 1, 3, 2))), w.scalar(1/math.Sqrt(float64(size))))
-		scores = w.add(scores, w.causal(d[1], past+d[1], -1e4))
+		scores = w.add(scores, w.newCausalMask(d[1], past+d[1], -1e4))
 		return w.reshape(w.transpose(w.node("MatMul", in(w.softmax(scores), v)), 0, 2, 1, 3), d[0], d[1], d[2])
 	}},
 	{"rotated positions", sequence, func(w *writer, x string) string {
-		d, heads := w.dims(x), w.heads(x)
+		d, heads := w.dims(x), w.chooseHeads(x)
 		size := d[2] / heads
 		if size%2 != 0 {
 			return ""
@@ -186,20 +186,20 @@ var torchSequenceForms = []form{
 		return w.add(w.mul(q, cos), w.mul(w.reshape(turned, d[0], heads, d[1], size), sin))
 	}},
 	{"layer of an encoder, norm last", sequence, func(w *writer, x string) string {
-		c := w.last(x)
-		y := w.layerNorm(w.add(x, w.linear(w.attend(w.linear(x, c), w.linear(x, c), w.linear(x, c), w.heads(x), ""), c)))
+		c := w.lastExtent(x)
+		y := w.layerNorm(w.add(x, w.linear(w.addAttention(w.linear(x, c), w.linear(x, c), w.linear(x, c), w.chooseHeads(x), ""), c)))
 		return w.layerNorm(w.add(y, w.linear(w.activation(w.linear(y, 2*c)), c)))
 	}},
 	{"layer of an encoder, norm first", sequence, func(w *writer, x string) string {
-		c := w.last(x)
+		c := w.lastExtent(x)
 		n := w.layerNorm(x)
-		y := w.add(x, w.linear(w.attend(w.linear(n, c), w.linear(n, c), w.linear(n, c), w.heads(x), ""), c))
+		y := w.add(x, w.linear(w.addAttention(w.linear(n, c), w.linear(n, c), w.linear(n, c), w.chooseHeads(x), ""), c))
 		return w.add(y, w.linear(w.gelu(w.linear(w.layerNorm(y), 2*c)), c))
 	}},
 	{"layer norm", sequence, func(w *writer, x string) string { return w.layerNorm(x) }},
 	{"norm of the mean square", sequence, func(w *writer, x string) string { return w.rmsNorm(x) }},
 	{"gated products", sequence, func(w *writer, x string) string {
-		c, n := w.last(x), w.between(4, 20)
+		c, n := w.lastExtent(x), w.between(4, 20)
 		gate := w.linear(x, n)
 		switch w.rng.IntN(3) {
 		case 0:
@@ -236,7 +236,7 @@ var torchSequenceForms = []form{
 		return w.transpose(y, 0, 2, 1)
 	}},
 	{"convolution module of a conformer", sequence, func(w *writer, x string) string {
-		c := w.last(x)
+		c := w.lastExtent(x)
 		y := w.conv(w.transpose(w.layerNorm(x), 0, 2, 1), 2*c, convolution{})
 		parts := w.split(y, 1, c, c)
 		y = w.mul(parts[0], w.node("Sigmoid", in(parts[1])))
@@ -333,7 +333,7 @@ var torchSequenceForms = []form{
 		return w.add(x, y)
 	}},
 	{"linear attention", sequence, func(w *writer, x string) string {
-		c := w.last(x)
+		c := w.lastExtent(x)
 		feature := func(v string) string { return w.add(w.node("Elu", in(v)), w.scalar(1)) }
 		q, k, v := feature(w.linear(x, c)), feature(w.linear(x, c)), w.linear(x, c)
 		state := w.node("MatMul", in(w.transpose(k, 0, 2, 1), v))
@@ -341,7 +341,7 @@ var torchSequenceForms = []form{
 		return w.node("Div", in(w.node("MatMul", in(q, state)), w.add(norm, w.scalar(1))))
 	}},
 	{"products by letters", sequence, func(w *writer, x string) string {
-		d, heads := w.dims(x), w.heads(x)
+		d, heads := w.dims(x), w.chooseHeads(x)
 		size := d[2] / heads
 		if w.opset() < 12 {
 			return ""
@@ -413,10 +413,10 @@ var torchRowForms = []form{
 	}},
 	{"similarity to prototypes", rows, func(w *writer, x string) string {
 		length := w.node("Sqrt", in(w.add(w.reduce("ReduceSum", w.mul(x, x), 1, 1), w.scalar(1.0/64))))
-		return w.mul(w.node("MatMul", in(w.node("Div", in(x, length)), w.weights(w.last(x), w.last(x), 5))), w.scales(1))
+		return w.mul(w.node("MatMul", in(w.node("Div", in(x, length)), w.weights(w.lastExtent(x), w.lastExtent(x), 5))), w.scales(1))
 	}},
 	{"distance to prototypes", rows, func(w *writer, x string) string {
-		c := w.last(x)
+		c := w.lastExtent(x)
 		y := w.node("Sub", in(w.squeeze("Unsqueeze", x, 1), w.offsets(1, 3, c)))
 		return w.node("Sqrt", in(w.add(w.reduce("ReduceSum", w.node("Pow", in(y, w.scalar(2))), 0, 2), w.scalar(1.0/64))))
 	}},
@@ -429,7 +429,7 @@ var torchRowForms = []form{
 		return w.node("LogSoftmax", in(w.linear(x, w.between(2, 9))), number("axis", pick(w, 1, -1)))
 	}},
 	{"interactions of factors", rows, func(w *writer, x string) string {
-		c, k := w.last(x), w.between(2, 4)
+		c, k := w.lastExtent(x), w.between(2, 4)
 		v := w.weights(c, c, k)
 		sum := w.node("Pow", in(w.node("MatMul", in(x, v)), w.scalar(2)))
 		squares := w.node("MatMul", in(w.node("Pow", in(x, w.scalar(2))), w.mul(v, v)))
@@ -469,6 +469,6 @@ var torchRowForms = []form{
 		return w.linear(w.mul(w.concat(1, w.node("Sin", in(angle)), w.node("Cos", in(angle))), w.scalar(1)), max(1, d[1]))
 	}},
 	{"residual of rows", rows, func(w *writer, x string) string {
-		return w.add(w.linear(w.node("Relu", in(w.linear(w.layerNorm(x), 8))), w.last(x)), x)
+		return w.add(w.linear(w.node("Relu", in(w.linear(w.layerNorm(x), 8))), w.lastExtent(x)), x)
 	}},
 }

@@ -275,15 +275,15 @@ func (w *writer) resize(x, scales, sizes string, attributes ...onnxgraph.Attribu
 	return w.node("Resize", inputs, attributes...)
 }
 
-// last returns the length of the last axis.
-func (w *writer) last(x string) int {
+// lastExtent returns the length of the last axis.
+func (w *writer) lastExtent(x string) int {
 	d := w.dims(x)
 	return d[len(d)-1]
 }
 
 // linear adds a product with weights and a bias over the last axis, as a file has a linear layer.
 func (w *writer) linear(x string, columns int) string {
-	k := w.last(x)
+	k := w.lastExtent(x)
 	if len(w.dims(x)) == 2 && w.chance(50) {
 		return w.node("Gemm", in(x, w.weights(k, columns, k), w.offsets(columns)), number("transB", 1), real("alpha", 1), real("beta", 1))
 	}
@@ -325,7 +325,7 @@ func (w *writer) clip(x string, low, high float64) string {
 
 // layerNorm normalizes the last axis, in one node or as exporters write it in pieces.
 func (w *writer) layerNorm(x string) string {
-	c := w.last(x)
+	c := w.lastExtent(x)
 	if w.opset() >= 17 && w.chance(50) {
 		return w.node("LayerNormalization", in(x, w.scales(c), w.offsets(c)), number("axis", -1), real("epsilon", 1.0/64))
 	}
@@ -353,7 +353,7 @@ func (w *writer) layerNorm(x string) string {
 
 // rmsNorm divides by the root of the mean square of the last axis.
 func (w *writer) rmsNorm(x string) string {
-	c := w.last(x)
+	c := w.lastExtent(x)
 	if w.opset() >= 23 && w.chance(40) {
 		return w.node("RMSNormalization", in(x, w.scales(c)), number("axis", -1), real("epsilon", 1.0/64))
 	}

@@ -277,7 +277,7 @@ func (r *reader) readLayer(body wire.Message) error {
 		x.refuse(kind.name, out)
 		return nil
 	}
-	x.keep(results, out)
+	x.addNodes(results, out)
 	return nil
 }
 
@@ -346,13 +346,13 @@ func (x *layer) refuse(kind string, out []string) {
 		}
 	}
 	for _, v := range x.in { // inputs may have been spread for a rule
-		x.adopt(v)
+		x.addTensor(v)
 	}
 	x.model.Nodes = append(x.model.Nodes, n)
 }
 
-// keep adds the nodes of the layer, whose results get the names in out.
-func (x *layer) keep(results []*graph.Value, out []string) {
+// addNodes adds the nodes of the layer, whose results get the names in out.
+func (x *layer) addNodes(results []*graph.Value, out []string) {
 	own := map[*graph.Value]bool{}
 	for _, n := range x.nodes {
 		for _, v := range n.Out {
@@ -370,18 +370,18 @@ func (x *layer) keep(results []*graph.Value, out []string) {
 	}
 	for _, n := range x.nodes {
 		for _, v := range n.Out {
-			x.adopt(v)
+			x.addTensor(v)
 		}
 	}
 	for _, v := range x.consts {
-		x.adopt(v)
+		x.addTensor(v)
 		x.model.Consts[v.Name] = v.Const
 	}
 	x.model.Nodes = append(x.model.Nodes, x.nodes...)
 }
 
-// adopt adds a tensor of the layer to the network.
-func (x *layer) adopt(v *graph.Value) {
+// addTensor adds a tensor of the layer to the network.
+func (x *layer) addTensor(v *graph.Value) {
 	if v.Given() && x.model.Values[v.Name] == nil {
 		x.model.Values[v.Name] = v
 	}

@@ -38,7 +38,7 @@ func (r *reader) readPreprocessing(body wire.Message, inputs []coreml.Feature) e
 	if x.why != nil {
 		x.refuse("preprocessing", []string{x.name})
 	} else {
-		x.keep(results, []string{x.name})
+		x.addNodes(results, []string{x.name})
 	}
 	// Layers that name the image read this tensor from now on.
 	r.preprocessed[name] = r.findOrAddValue(x.name)

@@ -53,9 +53,9 @@ func (x *layer) borders(m *message) []int {
 	return b
 }
 
-// paddingOf returns the attribute for the padding of a window: an explicit amount in the message valid, or
+// setPadding returns the attribute for the padding of a window: an explicit amount in the message valid, or
 // as much as keeps the extents (divided by the strides) in the message same.
-func (x *layer) paddingOf(valid, same *message, have attrs) {
+func (x *layer) setPadding(valid, same *message, have attrs) {
 	switch {
 	case (valid == nil) == (same == nil):
 		x.refusef("want one kind of padding, valid or same")
@@ -73,7 +73,7 @@ func addConvolution(x *layer) []*graph.Value {
 	kernel, stride, dilation := x.pairOf(20, 3, 1), x.pairOf(30, 1, 1), x.pairOf(40, 1, 1)
 	transposed := x.bool(60)
 	a := attrs{"kernel_shape": newInts(kernel...), "strides": newInts(stride...), "dilations": newInts(dilation...), "group": newInt(groups)}
-	x.paddingOf(x.part(50), x.part(51), a)
+	x.setPadding(x.part(50), x.part(51), a)
 	if out < 1 || out > graph.MaxExtent || channels < 1 || channels > graph.MaxExtent || groups > graph.MaxExtent || out%groups != 0 {
 		x.refusef("%d output channels, %d kernel channels and %d groups are out of range", out, channels, groups)
 		return nil
@@ -176,7 +176,7 @@ func addPooling(x *layer) []*graph.Value {
 	a := attrs{"kernel_shape": newInts(kernel...), "strides": newInts(stride...)}
 	return []*graph.Value{x.onPlanes(x.in[0], func(v *graph.Value) *graph.Value {
 		if last == nil {
-			x.paddingOf(valid, same, a)
+			x.setPadding(valid, same, a)
 		} else if valid != nil || same != nil {
 			x.refusef("want one kind of padding")
 		} else {

@@ -132,7 +132,7 @@ func (n *Network) Join() (*Joined, error) {
 	}
 	sections := task.SplitConstants(c, &j.constants, loader.MaxKernelSection, loader.PageSize)
 	weights, tensors := 0, 0
-	if bar := place.Bar4 + len(j.builder); j.ofRelease(layer.Release2026) && bar < len(regs.BARs{}) {
+	if bar := place.Bar4 + len(j.builder); j.isRelease(layer.Release2026) && bar < len(regs.BARs{}) {
 		if at, ok := task.SeparateWeights(c, bar); ok {
 			weights, tensors = bar, at
 		}
@@ -151,8 +151,8 @@ func (n *Network) Join() (*Joined, error) {
 	}, runs, into, j.occupied, j.spilled}, nil
 }
 
-// ofRelease reports whether layers are compiled as by the given release of the compiler.
-func (j *joiner) ofRelease(r layer.Release) bool {
+// isRelease reports whether layers are compiled as by the given release of the compiler.
+func (j *joiner) isRelease(r layer.Release) bool {
 	return slices.ContainsFunc(j.nodes, func(n node) bool { return n.Part.Layer.Release == r })
 }
 

@@ -52,7 +52,7 @@ func expandFarDilation(e *expansion) error {
 	var parts []*graph.Value
 	var kept []int
 	for t := range f[2] * f[3] {
-		sees, whole := tapSees(w, d[2:], t)
+		sees, whole := findTapCoverage(w, d[2:], t)
 		switch {
 		case !sees:
 			continue
@@ -106,9 +106,9 @@ func expandFarDilation(e *expansion) error {
 	return err
 }
 
-// tapSees reports whether tap t of window w sees any element of an image of the given extents, and whether it
+// findTapCoverage reports whether tap t of window w sees any element of an image of the given extents, and whether it
 // sees all of them, each at its own place in the result.
-func tapSees(w ops.Window, extents []int, t int) (any, whole bool) {
+func findTapCoverage(w ops.Window, extents []int, t int) (any, whole bool) {
 	any, whole = true, true
 	for i := len(extents) - 1; i >= 0; i-- {
 		begin := t%w.Taps[i]*w.Dilations[i] - w.Before[i]

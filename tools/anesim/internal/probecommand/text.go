@@ -49,8 +49,8 @@ func writeAnswers(w io.Writer, d *probe.Document, chip string) error {
 	if d.Explanation != "" {
 		p.Printf("one change gives all sums: %s", d.Explanation)
 	}
-	if c := changes(d); len(c) > 0 {
-		p.Printf("to read them by the rules that they follow: --chip %s", quote(report.Printable(change(chip, c))))
+	if c := listChanges(d); len(c) > 0 {
+		p.Printf("to read them by the rules that they follow: --chip %s", quote(report.Printable(changeChip(chip, c))))
 	}
 	for _, v := range order {
 		// An empty line between the groups.
@@ -90,9 +90,9 @@ func describeDevice(d *probe.Document, all bool) string {
 	return "a processor seems to have computed the linear layer, and perhaps the others"
 }
 
-// changes returns the changes of the chip's constants that make it follow the results, each as
+// listChanges returns the changes of the chip's constants that make it follow the results, each as
 // NAME=VALUE.
-func changes(d *probe.Document) (list []string) {
+func listChanges(d *probe.Document) (list []string) {
 	for i := range d.Answers {
 		if f := d.Answers[i].Fit; f != nil && f.Constant != "" && f.Equal == d.Answers[i].Of {
 			list = append(list, f.Constant)
@@ -101,9 +101,9 @@ func changes(d *probe.Document) (list []string) {
 	return list
 }
 
-// change returns the value of --chip that makes changes of constants to the chip that the user typed,
+// changeChip returns the value of --chip that makes changes of constants to the chip that the user typed,
 // which may have changes of the same constants.
-func change(chip string, list []string) string {
+func changeChip(chip string, list []string) string {
 	for _, c := range list {
 		name, _, _ := strings.Cut(c, "=")
 		words := strings.Split(chip, ",")
