@@ -1,4 +1,4 @@
-// Package firmware models the controller of the engine. The controller initialises the
+// Package firmware models the controller of the engine. The controller initializes the
 // engine's registers, then reads a chain of task descriptors and passes each task to the
 // device.
 //

@@ -1,4 +1,4 @@
-// Package fp32 computes networks in float32 and compares the values of the engine with that.
+// Package fp32 computes networks in float32 and compares the engine's fp16 values with the results.
 //
 //	network --> engine, with the results of its layers as outputs --> fp16 --+
 //	        --> layer by layer in float32 ---------------------------> fp32 --+--> errors by layer

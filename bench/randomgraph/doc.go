@@ -1,4 +1,5 @@
-// Package randomgraph makes random ONNX graphs.
+// Package randomgraph makes random ONNX graphs, whose values tests compare between the model and an
+// interpreter of ONNX.
 //
 //	seed --New--> onnxgraph.Graph --Encode--> ONNX file
 //

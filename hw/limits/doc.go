@@ -1,4 +1,5 @@
-// Package limits tells which tasks the model computes, from their registers alone.
+// Package limits decides from a task's registers whether the model can compute its values, and lists
+// the assumptions on which computed values rest.
 //
 //	regs.Groups, regs.Operands --> Find         the first reason why values are not computed, or none
 //	regs.Groups -----------------> Assumptions  what computed values rest on that no program confirms

@@ -1,5 +1,5 @@
 // Package placement decides which processor of a machine runs each operation of a network, as
-// the vendor's framework does before it runs one.
+// Apple's framework does before it runs one.
 //
 // The engine is one backend, next to the CPU and the GPU. Every operation has a node for each
 // backend that can run it. The plan of [ShortestPath] is the cheapest path from the network's inputs
@@ -19,6 +19,6 @@
 // against it.
 //
 // The engine's times come from the device model. The rates of CPU and GPU are assumed, as their
-// constants say, and a file can replace them. The vendor's planner uses decision trees instead
+// constants say, and a file can replace them. Apple's planner uses decision trees instead
 // of rates. Its method is known, but its numbers are not.
 package placement

@@ -1,4 +1,5 @@
-// Package probe asks a real engine about its arithmetic.
+// Package probe tests the arithmetic of a real engine: it writes a Core ML model and a script that run
+// on a Mac, and compares the results with the model's rules.
 //
 //	newModel --+--> Files: Core ML package, inputs, script ... a Mac ... results.json --> ReadResults --+
 //	           |                                                                                        v

@@ -1,4 +1,4 @@
-// Package spelling suggests names for a misspelt one, for messages that end in "did you mean
+// Package spelling suggests names for a misspelled one, for messages that end in "did you mean
 // conv?".
 //
 // [Nearest] compares letters. It returns the names that differ in at most a third of the letters,

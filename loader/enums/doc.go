@@ -1,4 +1,4 @@
-// Package enums names the numbers that the vendor's software uses: operation classes,
+// Package enums names the numbers that Apple's software uses: operation classes,
 // opcodes, activation modes, element types, reductions, paddings, return values.
 //
 // A network passes through several numberings on its way to the engine. The front end has
@@ -12,7 +12,7 @@
 //
 // All of them are listed in enums.txt, which is embedded, with the table of the documents
 // that each comes from. Those that readers and writers of files use are also Go types with
-// constants, and their String methods return the vendor's spelling. The package omits
+// constants, and their String methods return Apple's spelling. The package omits
 // entries that the documents count but do not list: the nine task classes, three activation
 // tokens and twelve entries of the container's catalog.
 package enums

@@ -24,7 +24,7 @@
 // A compiled network is one program. Biases, batch normalization and ReLUs are fused into the
 // layer before them, because the cores add to a result and clamp it before they write it. The
 // same is done with the list, and [partition.Lower] makes one chain of the layers. The network
-// is cut around a layer that the engine cannot run, as the vendor's framework hands such a
+// is cut around a layer that the engine cannot run, as Apple's framework hands such a
 // layer to another device. If a tensor is read in rows of another length than it was written
 // in, transposes rearrange it. A tensor between layers stays in L2 if it fits there next to the
 // data of its layers, and layers that one descriptor computes are merged (see package lower).

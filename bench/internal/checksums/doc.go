@@ -1,5 +1,6 @@
-// Package checksums computes the layers whose relative errors chips printed to 16 digits
-// (vectors/silicon/checksums), from the inputs of the published scripts.
+// Package checksums repeats published measurements of whole layers on real chips, which gave only the
+// relative error of each layer to 16 digits (vectors/silicon/checksums). It computes the layers from
+// the inputs of the published scripts.
 //
 //	seed --> vectors/numpy --> inputs --+--> float32 or float64 --> reference
 //	                                    +--> fp16 --> Engine -----> results, and their relative error

@@ -1,4 +1,5 @@
-// Package exporters makes small random ONNX graphs in the forms that exporters write.
+// Package exporters makes small random ONNX graphs in the forms that frameworks' exporters write, such
+// as PyTorch's and tf2onnx.
 //
 //	seed --New--> onnxgraph.Graph --Encode--> ONNX file
 //

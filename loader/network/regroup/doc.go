@@ -1,5 +1,5 @@
-// Package regroup merges several layers into one, or splits a layer into parts, with the same
-// results.
+// Package regroup merges several layers of a network into one, or splits a layer into parts, without a
+// change of the results, to try whether that is faster.
 //
 // The array computes sixteen output channels at a time, and each task has a fixed cost, so
 // other layers may compute the same network faster. This package does not decide which:

@@ -1,4 +1,5 @@
-// Package weights supplies the values that layers need to run on the engine.
+// Package weights supplies the constants that layers need to run on the engine: weights that a network's
+// file lacks, and the lookup tables of activation functions.
 //
 // The descriptor of a convolution or a matmul reads its weights from the program, and a
 // descriptor that looks results up also has a table. A file may leave weights out, and no file

@@ -1,5 +1,5 @@
-// Package join joins the layers of a network to one program: one chain of descriptors, run by one
-// dispatch.
+// Package join compiles the layers of a network to one program, a chain of descriptors that the engine
+// runs in one dispatch.
 //
 //	Network: parts, tensors between them
 //	   |  fuse: layers that one descriptor can compute together

@@ -10,6 +10,6 @@
 // L2 is the memory on the chip. The scratch buffer is in main memory: it holds tensors that
 // do not stay in L2, and rows that become weights of a matmul.
 //
-// The layouts are those of the vendor's programs. Comments give the number of descriptors that
+// The layouts are those of Apple's programs. Comments give the number of descriptors that
 // follow a rule out of those it applies to, as in "seen in 81 of 84 tasks", or say that a rule is assumed.
 package place

@@ -1,5 +1,5 @@
-// Package pattern rewrites parts of a graph for which the engine has something better than the
-// separate nodes.
+// Package pattern finds operators that a network's file spells as several nodes, such as the five of a
+// GELU, and puts a single node in their place.
 //
 // Exporters write some operators as several nodes: a GELU as five, a norm as seven. The engine
 // computes a GELU with a table and a norm with a chain of its own. [Find] therefore finds such

@@ -1,5 +1,5 @@
-// Package settle infers the facts about each tensor of a graph, before any package decides how
-// the engine runs a node.
+// Package settle determines the type, the shape and, if it is constant, the value of each tensor of a
+// network, before any package decides how the engine runs a node.
 //
 // A file states operators and leaves most shapes to be inferred. Nodes are settled in an order
 // in which they can run, so that the rule of an operator (package ops) knows its inputs:
