@@ -235,7 +235,7 @@ func (f *figures) page() []figure {
 	const page = "docs/accuracy.md"
 	list = append(list,
 		figure{page, "- Machines with one measured session", wrap(fmt.Sprintf("- Machines with one measured session have no host constants without it: %s.", strings.Join(alone, ", ")), "  ")},
-		figure{page, "- Products of two inputs", wrap(fmt.Sprintf("- Products of two inputs at low clocks, four rows: %s for unseen shapes. In one of them, a copy that must run beside products adds its time. Without them, engine-dominated and mixed rows have %s.", withBias(findGroup(f.left[bench.ByShape].Ops, "bmm")), withBias(f.withoutProducts())), "  ")},
+		figure{page, "- Matmuls of two inputs", wrap(fmt.Sprintf("- Matmuls of two inputs at low clocks, four rows: %s for unseen shapes. In one of them, a copy that must run with matmuls adds its time. Without them, engine-dominated and mixed rows have %s.", withBias(findGroup(f.left[bench.ByShape].Ops, "bmm")), withBias(f.withoutProducts())), "  ")},
 		figure{page, "- 1x1 convolutions in a stack", wrap(fmt.Sprintf("- 1x1 convolutions in a stack of equal layers: %s. `bench` has tests for known gaps, which fail once a gap closes.", f.stack()), "  ")},
 		figure{page, "- Energy of calls that wait", wrap(fmt.Sprintf("- Energy of calls that wait long on an unseen machine: the time that its supply rail stays on (%s ms on the known ones) is taken from another machine.", strings.Join(rail, ", ")), "  ")})
 	var others []string
