@@ -251,7 +251,7 @@ var spelledForms = []form{
 	}),
 	spell("log of a sum of two exponentials", func(w *writer, x string) string {
 		x = w.single(x)
-		y := w.offsets(w.last(x))
+		y := w.offsets(w.lastExtent(x))
 		if w.chance(50) {
 			return w.of("Log", w.pair("Add", w.of("Exp", x), w.of("Exp", y)))
 		}
@@ -259,7 +259,7 @@ var spelledForms = []form{
 		return w.pair("Add", w.pair("Max", x, y), w.of("Log", w.plus(w.of("Exp", w.opposite(w.of("Abs", apart))), 1)))
 	}),
 	spell("norm of the mean square", func(w *writer, x string) string {
-		c := w.last(x)
+		c := w.lastExtent(x)
 		root := w.of("Sqrt", w.plus(w.reduce("ReduceMean", w.power(x, 2), 1, -1), 1.0/64))
 		switch w.rng.IntN(4) {
 		case 0:
@@ -273,7 +273,7 @@ var spelledForms = []form{
 		return w.pair("Mul", w.node("Div", in(w.single(x), w.single(root))), w.scales(c))
 	}),
 	spell("layer norm", func(w *writer, x string) string {
-		c := w.last(x)
+		c := w.lastExtent(x)
 		centered := w.single(w.node("Sub", in(w.single(x), w.single(w.reduce("ReduceMean", x, 1, -1)))))
 		variance := w.plus(w.reduce("ReduceMean", w.power(centered, 2), 1, -1), 1.0/64)
 		var y string

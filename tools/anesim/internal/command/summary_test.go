@@ -3,6 +3,7 @@ package command
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -74,4 +75,28 @@ func inThreeDigits(ns float64) string {
 		return fmt.Sprintf("%.1f %s", ns, unit)
 	}
 	return fmt.Sprintf("%.2f %s", ns, unit)
+}
+
+// The change that a summary recommends gains the same share of a call whether the call is repeated or not.
+func TestGainOfSummaryIsThatOfACall(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("softmax.yaml", []byte("inputs: {x: {c: 64, h: 1, w: 256}}\nlayers: [{op: softmax, axis: w}]\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	gain := func(flags ...string) string {
+		t.Helper()
+		out, errs, code := invoke(append([]string{"model", "softmax.yaml", "--machine", "m1", "--summary"}, flags...)...)
+		if code != exitDone {
+			t.Fatal(errs)
+		}
+		_, rest, _ := strings.Cut(strings.Join(strings.Fields(out), " "), " faster ")
+		advice, _, ok := strings.Cut(rest, " more ")
+		if !ok || !strings.Contains(advice, "% ") && !strings.Contains(advice, "%,") {
+			t.Fatalf("no gain in per cent in\n%s", out)
+		}
+		return advice
+	}
+	if once, often := gain(), gain("--repeat", "100", "--idle", "33ms"); once != often {
+		t.Errorf("of one call %q, of 100 calls %q", once, often)
+	}
 }
