@@ -9,11 +9,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"anesim"
 	"anesim/bench/fp32"
+	"anesim/hw/clock"
 	"anesim/internal/explain"
 	"anesim/internal/outfile"
 	"anesim/internal/report"
@@ -35,6 +37,7 @@ type modelFlags struct {
 	cacheFlags
 	values  bool
 	compare string
+	rate    float64 // calls a second; 0 is as many as possible
 	flags.Dims
 	top      int
 	inMemory bool
@@ -94,6 +97,7 @@ pseudo-random ones.
 
 ` + flags.IdleHelp + `
 The gap comes before the network's first program; the other programs follow without one.
+--rate 30 chooses the gap with which the network is called 30 times a second.
 
 With --repeat, the states of a Core ML program (read_state, write_state) keep their values
 from call to call, and start at zero. The M1 rejects native states: each is an input and an
@@ -142,6 +146,7 @@ and --backends replaces them:
 	s.Lookup("in").Usage = "input tensor `NAME=FILE`, .npy (<f2; other floats and whole numbers are rounded) or raw .f16; repeatable"
 	s.Lookup("out").Usage = "write each output to `DIR`/<output>.npy, as the network's file has it"
 	s.Lookup("csv").Usage = "report as CSV, a row per layer"
+	s.Float64Var(&f.rate, "rate", 0, "call the network `N` times a second: idle for the rest of each period")
 	s.BoolVar(&f.values, "values", false, "compute values as well")
 	s.StringVar(&f.compare, "compare", "", "compare the values of layers with the network in `FORMAT`, fp32, instead of reporting times")
 	f.Dims.Register(s)
@@ -222,6 +227,11 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 			return err
 		}
 	}
+	if f.rate > 0 {
+		if o.Idle, err = f.idleAtRate(ctx, m, o); err != nil {
+			return input.InFile(file, err)
+		}
+	}
 	res, err := m.Run(ctx, o)
 	if err != nil {
 		return input.InFile(file, err)
@@ -267,6 +277,26 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	return printWritten(c.OutOrStdout(), append(written, f.Out, f.Pprof, f.Trace, f.HTML)...)
 }
 
+// idleAtRate returns the gap before each call with which m is called --rate times a second. It times a call
+// without a gap first and then with one, and returns an error if a call takes longer than the period.
+func (f *modelFlags) idleAtRate(ctx context.Context, m *anesim.Model, o anesim.Options) (time.Duration, error) {
+	o.Values, o.Precision, o.Repeat, o.Idle, o.Progress = false, false, 1, 0, nil
+	res, err := m.Run(ctx, o)
+	if err != nil {
+		return 0, err
+	}
+	call, period := res.Call(), clock.Nanoseconds(1e9/f.rate)
+	if call > period {
+		return 0, fmt.Errorf("--rate %g: a call takes %s, so there are at most %s a second", f.rate, report.TimeText(call), report.Rate(1e9/float64(call)))
+	}
+	o.Idle = time.Duration(period - call)
+	if res, err = m.Run(ctx, o); err != nil {
+		return 0, err
+	}
+	// Waking up after the gap is part of the period.
+	return max(0, o.Idle-time.Duration(res.Wall()-period)), nil
+}
+
 // checkFlags returns an error if flags contradict each other or have values that are not valid. The
 // function changed reports whether the command line has the named flag.
 func (f *modelFlags) checkFlags(changed func(flag string) bool) error {
@@ -287,6 +317,12 @@ func (f *modelFlags) checkFlags(changed func(flag string) bool) error {
 		return usage.Errorf("--values and --timing-only are mutually exclusive")
 	case f.Summary && (f.compare != "" || f.l2 || f.top != 0 || f.compute != ""):
 		return usage.Errorf("--summary and --compare, --compute, --l2 or --top are mutually exclusive")
+	case changed("rate") && !(f.rate >= 1e-3 && f.rate <= 1e9):
+		return usage.Errorf("--rate %g: want calls a second, such as 30", f.rate)
+	case f.rate > 0 && changed("idle"):
+		return usage.Errorf("--rate and --idle are mutually exclusive: --rate chooses the gap")
+	case f.rate > 0 && len(f.Machines()) > 1:
+		return usage.Errorf("--rate requires a single machine")
 	case f.top < 0:
 		return usage.Errorf("--top %d: want 0 or more", f.top)
 	case !f.values && (f.Out != "" || len(f.In) > 0):

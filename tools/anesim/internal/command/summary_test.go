@@ -100,3 +100,40 @@ func TestGainOfSummaryIsThatOfACall(t *testing.T) {
 		t.Errorf("of one call %q, of 100 calls %q", once, often)
 	}
 }
+
+// With --rate, the summary's power is that of as many calls a second, and the energy of a call does not
+// depend on how many calls the mean is of. A rate that the machine cannot keep is an error that says what it can.
+func TestRateOfCalls(t *testing.T) {
+	file := exampleNetwork("resnet50.yaml")
+	run := func(flags ...string) string {
+		t.Helper()
+		out, errs, code := invoke(append([]string{"model", file, "--machine", "m1", "--summary"}, flags...)...)
+		if code != exitDone {
+			t.Fatal(errs)
+		}
+		return strings.Join(strings.Fields(out), " ")
+	}
+	for _, flags := range [][]string{{"--rate", "30"}, {"--rate", "30", "--repeat", "50"}} {
+		if out := run(flags...); !strings.Contains(out, "of wall time at 30.0 calls/s, idling and waking included") || !strings.Contains(out, "at most 474 calls/s") {
+			t.Errorf("%q: %s", flags, out)
+		}
+	}
+	if out := run("--rate", "2"); !strings.Contains(out, "of wall time at 2.00 calls/s") { // the engine wakes for each
+		t.Error(out)
+	}
+	slowest := func(s string) string {
+		_, s, _ = strings.Cut(s, " slowest ")
+		return s
+	}
+	if once, often := run(), run("--repeat", "50"); slowest(once) != slowest(often) || !strings.Contains(often, "on the engine, mean of 50 (") {
+		t.Errorf("one call:\n%s\n50 calls:\n%s", once, often)
+	}
+	for _, c := range []struct{ flags, want string }{
+		{"--rate 1000", "a call takes 2.11 ms, so there are at most 474 a second"},
+		{"--rate 0", "want calls a second"}, {"--rate NaN", "want calls a second"}, {"--rate 30 --idle 1ms", "mutually exclusive"},
+	} {
+		if _, errs, code := invoke(append([]string{"model", file, "--machine", "m1"}, strings.Fields(c.flags)...)...); code == exitDone || !strings.Contains(errs, c.want) {
+			t.Errorf("%s: exit %d, %s", c.flags, code, errs)
+		}
+	}
+}

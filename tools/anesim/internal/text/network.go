@@ -147,7 +147,11 @@ func (p pager) printBottlenecks(d *report.Network, planar clock.Cycles, x *expla
 		layers += k.Count
 	}
 	t := &d.Total
-	p.printf("%v of engine time (%s to %s), %v; %.0f%% of the time in %s:", t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), p.energy(t.EnergyNJ),
+	calls := ""
+	if d.Repeat != nil && d.Repeat.Dispatches > 1 {
+		calls = " in " + report.Plural(d.Repeat.Dispatches, "call") // all figures below are sums, but gains
+	}
+	p.printf("%v of engine time%s (%s to %s), %v; %.0f%% of the time in %s:", t.TimeNs, calls, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), p.energy(t.EnergyNJ),
 		report.Percent(sum, t.Cycles), report.Plural(layers, "layer"))
 	rows := terminal.NewTable(
 		terminal.Word("layer", 0), terminal.Word("op", 0), terminal.Number("layers", 0), terminal.Number("share", 0), terminal.Number("time", 0), terminal.Word("bound by", 0), terminal.Number("of its cycles", 1),

@@ -34,10 +34,10 @@ func (p pager) printNetworkSummary(res *anesim.Result, d *report.Network, x *exp
 	p.printIncomplete(d.NotModelled)
 	p.printHeadline(d.Network, res, &d.Total)
 	p.printCallItem(res)
-	p.printPower(&d.Total)
+	p.printPower(res, &d.Total)
 	p.printCovered(d, res)
 	p.printLimits(&d.Cycles, res)
-	p.printSlowest(d)
+	p.printSlowest(d, max(1, res.Options.Repeat))
 	p.printBestChange(x)
 	p.printItem("more", explain)
 }
@@ -53,7 +53,7 @@ func WriteRunSummary(w io.Writer, res *anesim.Result, d *report.Run, explain str
 func (p pager) printRunSummary(res *anesim.Result, d *report.Run, explain string) {
 	p.printHeadline(d.Program, res, &d.Total)
 	p.printCallItem(res)
-	p.printPower(&d.Total)
+	p.printPower(res, &d.Total)
 	p.printLimits(&d.Cycles, res)
 	slowest := slices.SortedStableFunc(slices.Values(d.Descriptors), func(a, b report.Descriptor) int {
 		return cmp.Compare(b.Cycles.Total, a.Cycles.Total)
@@ -114,10 +114,11 @@ func (p pager) printHeadline(name string, res *anesim.Result, t *report.Wall) {
 		return
 	}
 	on, calls := " on "+chip+":", ""
-	if n := res.Options.Repeat; n > 1 {
-		calls = report.Plural(n, "call") + ", "
+	n := clock.Nanoseconds(max(1, res.Options.Repeat)) // every line is about a call, but that of the power
+	if n > 1 {
+		calls = fmt.Sprintf(", mean of %d", res.Options.Repeat)
 	}
-	rest := fmt.Sprintf("%s%s on the engine (%s: %s to %s), %s", calls, report.TimeText(t.TimeNs), hw.IntervalPercent, report.TimeText(t.TimeLowNs), report.TimeText(t.TimeHighNs), p.energy(t.EnergyNJ))
+	rest := fmt.Sprintf("%s on the engine%s (%s: %s to %s), %s", report.TimeText(t.TimeNs/n), calls, hw.IntervalPercent, report.TimeText(t.TimeLowNs/n), report.TimeText(t.TimeHighNs/n), p.energy(t.EnergyNJ/clock.Nanojoules(n)))
 	if utf8.RuneCountInString(name+on+" "+rest) <= summaryWidth {
 		p.Whole(name + on + " " + rest)
 		return
@@ -127,7 +128,7 @@ func (p pager) printHeadline(name string, res *anesim.Result, t *report.Wall) {
 }
 
 // printPower prints the mean power over the wall time, if there is any beside the engine's time.
-func (p pager) printPower(t *report.Wall) {
+func (p pager) printPower(res *anesim.Result, t *report.Wall) {
 	if p.noEnergy || t.WallNs <= t.TimeNs || t.WallEnergyNJ <= 0 {
 		return
 	}
@@ -137,7 +138,8 @@ func (p pager) printPower(t *report.Wall) {
 	}
 	idle := ""
 	if t.IdleNs > 0 {
-		idle = ", idling and waking included"
+		rate := float64(max(1, res.Options.Repeat)) * 1e9 / float64(t.WallNs)
+		idle = fmt.Sprintf(" at %s calls/s, idling and waking included", report.Rate(rate))
 	}
 	p.printItem("power", fmt.Sprintf("%s %s on average: %s in %s of wall time%s", report.Rate(watts), unit, report.EnergyText(t.WallEnergyNJ), report.TimeText(t.WallNs), idle))
 }
@@ -158,7 +160,11 @@ func (p pager) printCallItem(res *anesim.Result) {
 	}
 	on := hostNoun(res)
 	call, b := res.Call(), res.CallBounds()
-	text := fmt.Sprintf("%s on %s (%s: %s to %s), %s calls/s", report.TimeText(call), on, hw.IntervalPercent, report.TimeText(b.Low), report.TimeText(b.High), report.Rate(1e9/float64(call)))
+	most := ""
+	if res.Options.Idle > 0 { // the line of the power has the rate with the gaps
+		most = "at most "
+	}
+	text := fmt.Sprintf("%s on %s (%s: %s to %s), %s%s calls/s", report.TimeText(call), on, hw.IntervalPercent, report.TimeText(b.Low), report.TimeText(b.High), most, report.Rate(1e9/float64(call)))
 	if share := report.Percent(float64(res.Host()), float64(machine.Wall(res.Report.Time, res.Host()))); share >= 50 {
 		text += fmt.Sprintf("; %.0f%% of it is the host", share)
 	}
@@ -211,7 +217,7 @@ func (p pager) printLimits(c *report.Cycles, res *anesim.Result) {
 }
 
 // printSlowest prints the five kinds of layers with the most time.
-func (p pager) printSlowest(d *report.Network) {
+func (p pager) printSlowest(d *report.Network, calls int) {
 	const most = 5
 	list := view.FromNetwork(d).Kinds()
 	if len(list) == 0 {
@@ -226,7 +232,7 @@ func (p pager) printSlowest(d *report.Network) {
 		if first.Total.Unmeasured > first.Total.TimeNs/2 {
 			name += " " + report.UnmeasuredMark
 		}
-		t.Add(name, report.Printable(first.Op), fmt.Sprint(k.Count), fmt.Sprintf("%.0f%%", report.Percent(k.Cycles, d.Total.Cycles)), report.TimeText(k.Time),
+		t.Add(name, report.Printable(first.Op), fmt.Sprint(k.Count), fmt.Sprintf("%.0f%%", report.Percent(k.Cycles, d.Total.Cycles)), report.TimeText(k.Time/clock.Nanoseconds(calls)),
 			fmt.Sprintf("%s %.0f%%", report.CauseText(first.Bound), report.Percent(k.Bound, k.Cycles)))
 	}
 	p.TableWithin(t, summaryWidth, 4)
