@@ -137,3 +137,26 @@ func TestRateOfCalls(t *testing.T) {
 		}
 	}
 }
+
+// A summary that does not cover everything says how much of the work it covers, what is missing and why, in
+// the words of the full report.
+func TestSummarySaysWhatIsMissing(t *testing.T) {
+	file := writeFile(t, "net.yaml", []byte("inputs: {x: {c: 4, h: 8, w: 8}}\nlayers:\n- {name: a, op: conv, cout: 4, k: 1}\n"+
+		"- {name: b, op: conv, cout: 4, k: 33, pad: same}\n- {name: d, op: relu}\n"))
+	report, _, code := invoke("model", file)
+	_, reason, ok := strings.Cut(report, "\n  b (conv): ")
+	if code != exitDone || !ok {
+		t.Fatalf("the report gives no reason for b:\n%s", report)
+	}
+	reason, _, _ = strings.Cut(reason, "\n")
+	out, errs, code := invoke("model", file, "--summary")
+	if code != exitDone {
+		t.Fatal(errs)
+	}
+	words := strings.Join(strings.Fields(out), " ")
+	for _, want := range []string{"covers 2 of 3 nodes with 0.1% of the multiply-accumulates", "missing b (conv): " + reason} {
+		if !strings.Contains(words, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}

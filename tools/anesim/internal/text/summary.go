@@ -181,11 +181,23 @@ func (p pager) printCovered(d *report.Network, res *anesim.Result) {
 	if c.Done == c.Nodes {
 		text = formatAllNodes(c)
 	}
-	text += formatHostNodes(c) + ", in " + report.Plural(len(d.Programs), "program")
+	text += formatHostNodes(c)
+	if c.DoneMACs < c.MACs {
+		text += fmt.Sprintf(" with %s of the multiply-accumulates", formatShare(c.DoneMACs, c.MACs))
+	}
+	text += ", in " + report.Plural(len(d.Programs), "program")
 	if share := report.Percent(res.Report.Bounds().Unmeasured, res.Report.Time); share >= 0.5 {
 		text += fmt.Sprintf("; %.0f%% of the time is unmeasured work (%s)", share, report.UnmeasuredMark)
 	}
 	p.printItem("covers", text)
+	if groups := report.GroupMissing(d.NotModelled); len(groups) > 0 {
+		first := groups[0].Causes[0]
+		text := fmt.Sprintf("%s: %s", report.NameMissing(groups[0].Causes), report.Printable(strings.TrimPrefix(first.Reason, first.Op+": ")))
+		if n := len(groups) - 1; n > 0 {
+			text += fmt.Sprintf(" (and %s, see the report without --summary)", report.Plural(n, "other reason"))
+		}
+		p.printItem("missing", text)
+	}
 }
 
 // printLimits prints the causes with at least 5% of the cycles, most first.
