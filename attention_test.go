@@ -10,8 +10,8 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
-	"anesim/anesimtest/samples"
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
+	"anesim/internal/samples"
 	"anesim/loader/layer"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"anesim"
-	"anesim/anesimtest/samples"
+	"anesim/internal/samples"
 	"anesim/loader"
 )
 

@@ -17,10 +17,10 @@ import (
 
 	"anesim"
 	"anesim/firmware/engine"
-	"anesim/hw/mac"
 	"anesim/hw/regs"
+	"anesim/internal/datapath/mac"
+	"anesim/internal/material"
 	"anesim/loader"
-	"anesim/vectors/material"
 )
 
 // These tests run whole chains of Apple's compiler and hold the outputs against

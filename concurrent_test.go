@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"anesim"
-	"anesim/firmware/machine"
-	"anesim/firmware/traffic"
 	"anesim/internal/explain"
+	"anesim/internal/firmware/machine"
+	"anesim/internal/firmware/traffic"
 	"anesim/internal/report"
 	"anesim/internal/scripts"
 	"anesim/loader/lower"

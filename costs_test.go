@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"anesim"
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
 )
 
 // One operation costs the same through every reader. Where a reader has an exact form that is

@@ -9,7 +9,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
 	"anesim/loader/network"
 	"anesim/loader/network/list"
 )

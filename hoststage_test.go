@@ -10,7 +10,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
 	"anesim/internal/report"
 	"anesim/loader/network"
 )

@@ -9,12 +9,12 @@ import (
 	"testing"
 
 	"anesim"
-	"anesim/anesimtest/samples"
 	"anesim/firmware/engine"
 	"anesim/firmware/queue"
-	"anesim/firmware/traffic"
 	"anesim/hw/clock"
-	"anesim/vectors/material"
+	"anesim/internal/firmware/traffic"
+	"anesim/internal/material"
+	"anesim/internal/samples"
 )
 
 // checksums returns the checksum of each output of r as text, with the names of the ports.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/internal/network/keys"
 	"anesim/internal/spelling"
 	"anesim/loader/layer"
-	"anesim/loader/network/keys"
 	"anesim/loader/network/list"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"anesim/hw"
 	"anesim/hw/clock"
-	"anesim/hw/tiles"
+	"anesim/internal/datapath/tiles"
 	"anesim/loader/network/list"
 	"anesim/loader/network/partition"
 )

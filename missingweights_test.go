@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"anesim"
-	"anesim/internal/onnxtest"
+	"anesim/internal/network/onnxtest"
 )
 
 // A network whose file of weights is missing can be timed. Its values cannot be computed: those of

@@ -17,12 +17,12 @@ import (
 
 	"anesim/hw/execycles"
 	"anesim/internal/cache"
+	"anesim/internal/network/onnx"
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower"
 	"anesim/loader/network"
 	"anesim/loader/network/list"
-	"anesim/loader/network/onnx"
 	"anesim/loader/network/partition"
 	"anesim/loader/network/weights"
 )

@@ -17,9 +17,9 @@ import (
 	"anesim/hw"
 	"anesim/hw/dma"
 	"anesim/hw/regs"
+	"anesim/internal/material"
 	"anesim/loader"
 	"anesim/loader/lower"
-	"anesim/vectors/material"
 )
 
 // mutationSeed makes the mutated containers the same on every run.

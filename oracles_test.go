@@ -13,8 +13,8 @@ import (
 	"anesim/firmware/engine"
 	"anesim/hw"
 	"anesim/hw/evidence"
+	"anesim/internal/material"
 	"anesim/loader"
-	"anesim/vectors/material"
 )
 
 // An oracle is a bare text of Apple's compiler, with its constants when they are

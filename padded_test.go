@@ -8,7 +8,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
 )
 
 // A window that stands in the padding alone is a larger one on the engine. Its sums are those of the

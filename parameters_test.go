@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"anesim"
-	"anesim/anesimtest/samples"
+	"anesim/internal/samples"
 	"anesim/loader"
 	"anesim/loader/params"
 )

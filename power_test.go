@@ -14,10 +14,10 @@ import (
 	"anesim/firmware/engine"
 	"anesim/hw"
 	"anesim/hw/clock"
+	"anesim/internal/material"
 	"anesim/internal/report"
 	"anesim/loader"
 	"anesim/loader/lower"
-	"anesim/vectors/material"
 )
 
 const ms clock.Nanoseconds = 1e6

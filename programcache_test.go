@@ -9,10 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"anesim"
-	"anesim/anesimtest/samples"
 	"anesim/hw/execycles"
 	"anesim/internal/cache"
 	"anesim/internal/report"
+	"anesim/internal/samples"
 )
 
 // A network whose programs are fetched gives what it gives when they are made: values,

@@ -5,8 +5,8 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/hw/mac"
 	"anesim/hw/regs"
+	"anesim/internal/datapath/mac"
 	"anesim/loader"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"anesim"
 	"anesim/hw/regs"
+	"anesim/internal/material"
 	"anesim/loader"
-	"anesim/vectors/material"
 )
 
 // release2026 lists the known texts of Apple's compiler of 2026, with the network of each.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"anesim"
-	"anesim/internal/onnxtest"
+	"anesim/internal/network/onnxtest"
 )
 
 // A function of one element costs the same as a layer, in a list of layers, and as a node of an

@@ -11,7 +11,7 @@ import (
 	"anesim"
 	"anesim/hw"
 	"anesim/hw/clock"
-	"anesim/loader/network/keys"
+	"anesim/internal/network/keys"
 )
 
 // Layers and networks are lowered for the chip's scratchpad: on a smaller one the values are

@@ -11,12 +11,12 @@ import (
 
 	"anesim"
 	"anesim/firmware/engine"
-	"anesim/internal/onnxtest"
+	"anesim/internal/material"
+	"anesim/internal/network/onnxtest"
 	"anesim/internal/report"
 	"anesim/loader"
 	"anesim/loader/lower"
 	"anesim/loader/network"
-	"anesim/vectors/material"
 )
 
 func fp16(values ...float32) []half {

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"anesim"
+	"anesim/internal/material"
 	"anesim/loader"
-	"anesim/vectors/material"
 )
 
 // programs returns the file names of the real programs. It skips the test if there are none.

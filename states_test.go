@@ -13,8 +13,8 @@ import (
 
 	"anesim"
 	"anesim/hw"
-	"anesim/loader/network/coreml"
-	"anesim/loader/network/mil"
+	"anesim/internal/network/coreml"
+	"anesim/internal/network/mil"
 )
 
 const accumulator = `program(1.3)

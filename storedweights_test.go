@@ -14,9 +14,9 @@ import (
 
 	"anesim"
 	"anesim/hw"
-	"anesim/internal/onnxtest"
+	"anesim/internal/network/onnx"
+	"anesim/internal/network/onnxtest"
 	"anesim/loader/network"
-	"anesim/loader/network/onnx"
 )
 
 // newLargeProducts returns an ONNX file with products of 256x256 weights, which stay in the file: three

@@ -9,9 +9,9 @@ import (
 	"anesim"
 	"anesim/hw"
 	"anesim/hw/execycles"
+	"anesim/internal/material"
 	"anesim/loader"
 	"anesim/loader/lower"
-	"anesim/vectors/material"
 )
 
 // A layer that is compiled for a target stores the estimates of that target, and a run of the

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"anesim"
-	"anesim/anesimtest/samples"
 	"anesim/hw"
+	"anesim/internal/samples"
 )
 
 // A power budget costs cycles, keeps the whole run within it, is monotone, and is off

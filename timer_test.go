@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"anesim/hw/execycles"
-	"anesim/loader/network/keys"
+	"anesim/internal/network/keys"
 )
 
 // randomLayer returns a random operation and keys. The engine does not support every layer that it

@@ -10,12 +10,12 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
-	"anesim/anesimtest/samples"
 	"anesim/firmware"
 	"anesim/hw"
 	"anesim/internal/cache"
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
 	"anesim/internal/report"
+	"anesim/internal/samples"
 )
 
 // sameEverywhere runs a model with and without values, from a cache, and as the programs written

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"anesim/bench/measured"
+	"anesim/internal/measured"
 )
 
 // A Group summarizes the errors of the measured rows that share a property, such as the tier or the
@@ -38,7 +38,7 @@ type Accuracy struct {
 // the errors of these estimates. Rows that cannot be modelled are listed in Accuracy.Unmodelled. If
 // a relative error cannot be computed, Compare returns a *[PairError].
 func Compare(rows []measured.Row, p Presets) (*Accuracy, error) {
-	samples, unmodelled := Samples(rows)
+	samples, unmodelled := samples(rows)
 	a := &Accuracy{Unmodelled: unmodelled}
 	for i := range samples {
 		a.Rows = append(a.Rows, p.newResidual(&samples[i]))

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/measured"
 	"anesim/hw"
 	"anesim/hw/host"
+	"anesim/internal/measured"
 )
 
 var intervals = flag.Bool("intervals", false, "write the intervals again that the residuals make, without a fit")
@@ -31,7 +31,7 @@ func publishedRows(t *testing.T) []measured.Row {
 
 func builtin(t *testing.T) []Sample {
 	t.Helper()
-	samples, _ := Samples(publishedRows(t))
+	samples, _ := samples(publishedRows(t))
 	if len(samples) < 100 {
 		t.Fatalf("%d rows are modelled", len(samples))
 	}

@@ -6,9 +6,9 @@ import (
 	"iter"
 	"slices"
 
-	"anesim/bench/measured"
 	"anesim/hw/host"
 	"anesim/hw/regs"
+	"anesim/internal/measured"
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower"

@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"anesim/bench/measured"
 	"anesim/hw"
 	"anesim/hw/clock"
+	"anesim/internal/measured"
 )
 
 func count(c *Chain) (n int) {

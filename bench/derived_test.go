@@ -15,8 +15,9 @@ import (
 
 	"anesim"
 	"anesim/hw"
+	"anesim/internal/vectors"
 	"anesim/loader/lower"
-	"anesim/vectors"
+	goldenfiles "anesim/vectors"
 )
 
 var update = flag.Bool("update", false, "rewrite the derived cases of package vectors")
@@ -94,7 +95,7 @@ func checksum(data []half) string {
 	return fmt.Sprintf("%08x", crc32.ChecksumIEEE(b))
 }
 
-// rewrite writes the derived cases to dir, which is a copy of package vectors.
+// rewrite writes the derived cases to dir, which is a copy of the directory vectors.
 func rewrite(t *testing.T, dir string) {
 	t.Helper()
 	for _, c := range goldens(t) {
@@ -130,7 +131,7 @@ func TestDerivedCases(t *testing.T) {
 // An update writes derived cases and nothing else: measurements stay.
 func TestUpdateWritesOnlyDerivedCases(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, vectors.FS()); err != nil {
+	if err := os.CopyFS(dir, goldenfiles.FS()); err != nil {
 		t.Fatal(err)
 	}
 	before := make(map[string]string)

@@ -5,7 +5,7 @@
 //	                    |
 //	       descriptors of package lower, tiles.Convolution: no device
 //
-//	golden cases --> hw/mac, hw/planar, the root               equal or not
+//	golden cases --> mac, planar, the root                     equal or not
 //	reports      --> Summary (median, 90th percentile, share)  how far
 //
 //	measured.Rows --Lowerer--> Chain (descriptors x count, host load)

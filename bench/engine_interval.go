@@ -4,9 +4,9 @@ import (
 	"maps"
 	"slices"
 
-	"anesim/bench/measured"
 	"anesim/hw"
 	"anesim/hw/clock"
+	"anesim/internal/measured"
 )
 
 // An EngineBand bounds the measured engine time for one kind of work, as a multiple of the

@@ -4,13 +4,13 @@ import (
 	"math"
 
 	"anesim"
-	"anesim/bench/measured"
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/hw/dma"
 	"anesim/hw/host"
 	"anesim/hw/machine"
-	"anesim/hw/tiles"
+	"anesim/internal/datapath/tiles"
+	"anesim/internal/measured"
 )
 
 // An estimate holds the model's costs for one call of a measured row.
@@ -122,9 +122,9 @@ type Sample struct {
 	Clock   clock.Hertz // of the engine if it is below the chip's highest state, otherwise 0
 }
 
-// Samples returns a sample for each row that can be modelled, and an error for each other row. The
+// samples returns a sample for each row that can be modelled, and an error for each other row. The
 // errors are *[UnmodelledError] values or come from package lower.
-func Samples(rows []measured.Row) (samples []Sample, unmodelled []error) {
+func samples(rows []measured.Row) (samples []Sample, unmodelled []error) {
 	l := newLowerer()
 	for i := range rows {
 		r := &rows[i]

@@ -9,10 +9,10 @@ import (
 
 	"gonum.org/v1/gonum/optimize"
 
-	"anesim/bench/measured"
 	"anesim/hw"
 	"anesim/hw/evidence"
 	"anesim/hw/host"
+	"anesim/internal/measured"
 )
 
 // A free constant is one that the measurements decide, within physical bounds.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"anesim/bench/measured"
 	"anesim/hw"
+	"anesim/internal/measured"
 )
 
 // An Interval is a prediction interval for the time of a call. It is meant to contain the fraction

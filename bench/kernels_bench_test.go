@@ -15,11 +15,11 @@ import (
 
 	"anesim/hw/dma"
 	"anesim/hw/l2"
-	"anesim/hw/lanes"
-	"anesim/hw/mac"
-	"anesim/hw/planar"
 	"anesim/hw/regs"
-	"anesim/hw/tiles"
+	"anesim/internal/datapath/lanes"
+	"anesim/internal/datapath/mac"
+	"anesim/internal/datapath/planar"
+	"anesim/internal/datapath/tiles"
 )
 
 // A kernel is a loop of the datapath. One run does count units of work, moves bytes (operands read
@@ -78,7 +78,7 @@ func kernels(tb testing.TB) []kernel {
 	return slices.Concat(sumKernels(), layerKernels(tb), elementKernels(tb), unpackKernels(tb), memoryKernels(tb))
 }
 
-// sumKernels are sums of products in hw/mac, over one panel of a 3x3 convolution of 256 channels.
+// sumKernels are sums of products in package mac, over one panel of a 3x3 convolution of 256 channels.
 func sumKernels() []kernel {
 	const m, n, k = 64, 256, 2304
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -138,7 +138,7 @@ func multiplyAdd(acc, vectors, panel []float32, m, k int) {
 	}
 }
 
-// layerKernels are layers in hw/tiles, with the gathering of windows and the rounding of results. Their
+// layerKernels are layers in package tiles, with the gathering of windows and the rounding of results. Their
 // peer multiplies as many terms without gathering.
 func layerKernels(tb testing.TB) []kernel {
 	var list []kernel
@@ -181,7 +181,7 @@ func copying(n int) peer {
 	return peer{"copy", 0, 4 * n, func() { copy(to, from) }}
 }
 
-// elementKernels work on each element: hw/planar, and the two ends of the MAC array in hw/mac.
+// elementKernels work on each element: package planar, and the two ends of the MAC array in package mac.
 func elementKernels(tb testing.TB) []kernel {
 	const n = kernelElements
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -3,7 +3,7 @@ package bench
 import (
 	"testing"
 
-	"anesim/bench/measured"
+	"anesim/internal/measured"
 )
 
 // The kind of a measured row decides which interval its likes get: convolutions by their

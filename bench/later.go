@@ -6,11 +6,11 @@ import (
 	"strings"
 	"sync"
 
-	"anesim/bench/measured"
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/hw/host"
 	"anesim/hw/machine"
+	"anesim/internal/measured"
 )
 
 // A LaterResidual pairs the published time of a call on a machine after the M1 with the time of an

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
-	"anesim/hw/mac"
-	"anesim/hw/planar"
+	"anesim/internal/datapath/mac"
+	"anesim/internal/datapath/planar"
 )
 
 // eachCrew runs a benchmark with one worker and with one worker per processor.

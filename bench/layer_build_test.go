@@ -8,9 +8,9 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/hw/dma"
-	"anesim/hw/mac"
 	"anesim/hw/regs"
-	"anesim/hw/tiles"
+	"anesim/internal/datapath/mac"
+	"anesim/internal/datapath/tiles"
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower"

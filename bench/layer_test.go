@@ -8,8 +8,8 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/hw/mac"
-	"anesim/hw/tiles"
+	"anesim/internal/datapath/mac"
+	"anesim/internal/datapath/tiles"
 )
 
 // small returns layers of every kind that are small enough for tests in any build.

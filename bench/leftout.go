@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"anesim/bench/measured"
+	"anesim/internal/measured"
 )
 
 //go:embed residuals.txt

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/measured"
 	"anesim/hw/machine"
+	"anesim/internal/measured"
 )
 
 var writeMachines = flag.Bool("machines", false, "write the constants and the intervals of calls on machines")

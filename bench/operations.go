@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 
-	"anesim/bench/measured"
 	"anesim/hw/clock"
 	"anesim/hw/regs"
-	"anesim/hw/tiles"
+	"anesim/internal/datapath/tiles"
+	"anesim/internal/measured"
 	"anesim/loader/layer"
 )
 

@@ -3,7 +3,7 @@ package bench
 import (
 	"fmt"
 
-	"anesim/bench/measured"
+	"anesim/internal/measured"
 )
 
 // A Protocol is a way to divide the measured rows into folds for cross-validation. A fold is a

@@ -5,11 +5,11 @@ import (
 	"path"
 	"strings"
 
-	"anesim/bench/measured"
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/hw/host"
 	"anesim/hw/machine"
+	"anesim/internal/measured"
 )
 
 // rowChip returns the chip preset for row r: the M1's if the row was measured on an M1, and that of the

@@ -8,12 +8,12 @@ import (
 
 	"anesim"
 	"anesim/hw"
-	"anesim/hw/mac"
 	"anesim/hw/regs"
+	"anesim/internal/datapath/mac"
+	"anesim/internal/material"
 	"anesim/loader"
 	"anesim/loader/layer"
 	"anesim/loader/lower"
-	"anesim/vectors/material"
 )
 
 // realPrograms returns the real programs. If there are none, it writes a note to the log.

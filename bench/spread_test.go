@@ -3,7 +3,7 @@ package bench
 import (
 	"testing"
 
-	"anesim/bench/measured"
+	"anesim/internal/measured"
 )
 
 // checkShares fails if the intervals of a cut do not hold their share of its rows.

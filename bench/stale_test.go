@@ -33,13 +33,13 @@ type basis struct{ name, what, digest string }
 // header. The arguments are the texts of the generated files of constants.
 func bases(t *testing.T, constants ...string) []basis {
 	t.Helper()
-	rows, err := os.ReadFile(filepath.Join("measured", "rows.txt"))
+	rows, err := os.ReadFile(filepath.Join("..", "internal", "measured", "rows.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return []basis{
 		{"timing", "the timing code (" + strings.Join(timingDirs[:], ", ") + ")", digest(func(h io.Writer) { timingCode(t, h) })},
-		{"rows", "the measured rows (bench/measured/rows.txt)", digest(func(h io.Writer) { h.Write(rows) })},
+		{"rows", "the measured rows (internal/measured/rows.txt)", digest(func(h io.Writer) { h.Write(rows) })},
 		{"constants", "the fitted constants (hw/fitted_gen.go, hw/host/fitted_gen.go)", digest(func(h io.Writer) { io.WriteString(h, strings.Join(constants, "")) })},
 		{"estimates", "the model's estimates of the rows with the study's constants (the timing code, or the descriptors that rows are lowered to)", digest(func(h io.Writer) { studyEstimates(t, h) })},
 	}
@@ -52,7 +52,7 @@ func digest(write func(io.Writer)) string {
 }
 
 // timingDirs have the code that decides time and energy.
-var timingDirs = [...]string{"hw", "hw/clock", "hw/dma", "hw/host", "hw/l2", "hw/planar", "hw/tiles"}
+var timingDirs = [...]string{"hw", "hw/clock", "hw/dma", "hw/host", "hw/l2", "internal/datapath/planar", "internal/datapath/tiles"}
 
 // timingCode writes the code in timingDirs to w without the parts that cannot change a time: tests,
 // comments and strings. It omits the fitted constants, which have a digest of their own.

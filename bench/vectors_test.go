@@ -13,10 +13,10 @@ import (
 
 	"anesim"
 	"anesim/firmware"
-	"anesim/hw/mac"
-	"anesim/hw/planar"
+	"anesim/internal/datapath/mac"
+	"anesim/internal/datapath/planar"
+	"anesim/internal/vectors"
 	"anesim/loader"
-	"anesim/vectors"
 )
 
 type half = float16.Float16

@@ -21,7 +21,7 @@ const (
 	Cluster2
 	Cluster3
 
-	domains = 1 + Clusters
+	domains = 1 + clusters
 )
 
 // String returns the name of the domain, such as "cluster 0".
@@ -172,11 +172,11 @@ func clustersForTask(t *regs.Task, open uint32) Domains {
 	}
 	var s Domains
 	left := 1 << min(4, t.Groups.Common.Cfg.ActiveNE())
-	for tiles := TilesPerEngine; tiles > 0; tiles-- {
-		for e := range EnginesPerCluster * Clusters {
-			engine := open >> (TilesPerEngine * e) & (1<<TilesPerEngine - 1)
+	for tiles := tilesPerEngine; tiles > 0; tiles-- {
+		for e := range enginesPerCluster * clusters {
+			engine := open >> (tilesPerEngine * e) & (1<<tilesPerEngine - 1)
 			if left > 0 && bits.OnesCount32(engine) == tiles {
-				s |= DomainsOf(Cluster0 + Domain(e/EnginesPerCluster))
+				s |= DomainsOf(Cluster0 + Domain(e/enginesPerCluster))
 				left--
 			}
 		}

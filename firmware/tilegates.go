@@ -10,9 +10,9 @@ import (
 // powered separately.
 const (
 	Tiles             = 32
-	TilesPerEngine    = 2
-	EnginesPerCluster = 4
-	Clusters          = Tiles / TilesPerEngine / EnginesPerCluster
+	tilesPerEngine    = 2
+	enginesPerCluster = 4
+	clusters          = Tiles / tilesPerEngine / enginesPerCluster
 )
 
 // allTiles is the mask with the bits of all tiles set. Bits 2e and 2e+1 are the tiles of MAC engine
@@ -24,7 +24,7 @@ const allTiles uint32 = 1<<Tiles - 1
 // 30 are assumed: the span is no multiple of 31, and 0x300 for each engine with 0x1b0 for its second
 // tile is one of several ways to divide it (15a + b = 0x2eb0).
 func tileEnableOffset(tile int) uint32 {
-	engine, half := uint32(tile/TilesPerEngine), uint32(tile%TilesPerEngine)
+	engine, half := uint32(tile/tilesPerEngine), uint32(tile%tilesPerEngine)
 	return 0xd014 + 0x300*engine + 0x1b0*half
 }
 

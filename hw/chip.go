@@ -10,8 +10,8 @@ import (
 	"anesim/hw/evidence"
 	"anesim/hw/execycles"
 	"anesim/hw/l2"
-	"anesim/hw/mac"
-	"anesim/hw/tiles"
+	"anesim/internal/datapath/mac"
+	"anesim/internal/datapath/tiles"
 )
 
 // A Chip holds the constants that describe the engine of one chip: clock, units, rates, energies

@@ -9,7 +9,7 @@ import (
 	"anesim/hw/clock"
 	"anesim/hw/evidence"
 	"anesim/hw/regs"
-	"anesim/hw/tiles"
+	"anesim/internal/datapath/tiles"
 )
 
 func TestEveryConstantSaysWhatItRestsOn(t *testing.T) {
@@ -75,8 +75,8 @@ func TestParams(t *testing.T) {
 			t.Errorf("%s: %d cycles", name, got)
 		}
 	}
-	if d := New(newMemory(t), Options{Chip: c}); d.Frequency() != p.clock {
-		t.Errorf("%v", d.Frequency())
+	if d := New(newMemory(t), Options{Chip: c}); d.frequency() != p.clock {
+		t.Errorf("%v", d.frequency())
 	}
 }
 

@@ -2,12 +2,12 @@ package hw
 
 import "iter"
 
-// NumCounters is the length of [Counters].
-const NumCounters = 24
+// numCounters is the length of [Counters].
+const numCounters = 24
 
 // Counters holds the statistics counters of one descriptor, which the model derives from its cycles
 // and traffic. The constants NENominal to DPEEnergy are the indices.
-type Counters [NumCounters]uint64
+type Counters [numCounters]uint64
 
 // Indices of [Counters]. They have the order in which the device stores its own statistics, which
 // was read from the vendor's code.
@@ -38,7 +38,7 @@ const (
 	DPEEnergy // picojoules
 )
 
-var counterNames = [NumCounters]string{
+var counterNames = [numCounters]string{
 	"ne_nominal", "ne_compute", "ne_throttle", "ne_input_stall", "ne_output_stall", "ne_kernel_stall",
 	"l2_nominal", "l2_throttle", "l2_read_stall", "l2_write_stall",
 	"l2pe_compute", "l2pe_input_stall", "l2pe_output_stall",

@@ -6,9 +6,9 @@ import (
 	"anesim/hw/clock"
 	"anesim/hw/dma"
 	"anesim/hw/l2"
-	"anesim/hw/mac"
 	"anesim/hw/regs"
-	"anesim/hw/tiles"
+	"anesim/internal/datapath/mac"
+	"anesim/internal/datapath/tiles"
 )
 
 // DefaultBudget is the default of Options.Budget. A fast machine performs that many
@@ -221,8 +221,8 @@ func (m *Timer) Finish(d *DescriptorReport) {
 	m.line = pipeline{}
 }
 
-// Frequency returns the frequency of the engine's clock.
-func (d *Device) Frequency() clock.Hertz { return d.p.clock }
+// frequency returns the frequency of the engine's clock.
+func (d *Device) frequency() clock.Hertz { return d.p.clock }
 
 // Elapsed returns the total time that the device has been busy. It does not include the time to
 // store the last results of a chain until [Device.Report] or [Device.SwitchOut] has ended the

@@ -3,7 +3,7 @@ package hw
 import (
 	"anesim/hw/clock"
 	"anesim/hw/evidence"
-	"anesim/hw/tiles"
+	"anesim/internal/datapath/tiles"
 )
 
 // EnergyParts splits the energy of a descriptor by consumer, such as multiplications or device

@@ -6,9 +6,9 @@ import (
 
 	"anesim/hw/dma"
 	"anesim/hw/evidence"
-	"anesim/hw/mac"
 	"anesim/hw/regs"
-	"anesim/hw/tiles"
+	"anesim/internal/datapath/mac"
+	"anesim/internal/datapath/tiles"
 )
 
 // An engineTask is a task of the MAC engines that is ready to run.

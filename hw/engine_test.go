@@ -10,9 +10,9 @@ import (
 
 	"anesim/hw/dma"
 	"anesim/hw/evidence"
-	"anesim/hw/mac"
 	"anesim/hw/regs"
-	"anesim/hw/tiles"
+	"anesim/internal/datapath/mac"
+	"anesim/internal/datapath/tiles"
 )
 
 // behind puts an activation table behind a convolution: every lane's block grows by it.

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"anesim/hw/regs"
-	"anesim/hw/tiles"
+	"anesim/internal/datapath/tiles"
 )
 
 // An Overflow describes the first descriptor of a dispatch whose result contains an infinity or a

@@ -42,11 +42,11 @@ func (o Op) String() string {
 	return fmt.Sprintf("Op(%d)", uint8(o))
 }
 
-// Classify returns the kind of operation that a task with header h, registers g and operands o
+// classify returns the kind of operation that a task with header h, registers g and operands o
 // performs. A multiply-accumulate is a matmul if its result is transposed or its weights come from a
 // tensor, and a convolution otherwise. A planar task with one source moves it if it neither adds nor
 // scales.
-func Classify(h *regs.Header, g *regs.Groups, o *regs.Operands) Op {
+func classify(h *regs.Header, g *regs.Groups, o *regs.Operands) Op {
 	if g.Planar() {
 		switch g.Common.Cfg.PlanarForm() {
 		case regs.FormReduction, regs.FormTwoReduced:

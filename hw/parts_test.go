@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"anesim/hw/evidence"
-	"anesim/hw/limits"
+	"anesim/hw/internal/limits"
 	"anesim/hw/regs"
 )
 

@@ -6,9 +6,9 @@ import (
 	"math"
 
 	"anesim/hw/evidence"
-	"anesim/hw/planar"
 	"anesim/hw/regs"
-	"anesim/hw/tiles"
+	"anesim/internal/datapath/planar"
+	"anesim/internal/datapath/tiles"
 )
 
 // maxPlane is the largest number of elements that a task may hold at once, such as one plane of a

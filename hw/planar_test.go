@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"anesim/hw/planar"
 	"anesim/hw/regs"
+	"anesim/internal/datapath/planar"
 )
 
 type matrix = [][]float32

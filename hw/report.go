@@ -6,10 +6,9 @@ import (
 	"anesim/hw/clock"
 	"anesim/hw/dma"
 	"anesim/hw/evidence"
+	"anesim/hw/internal/limits"
 	"anesim/hw/l2"
-	"anesim/hw/limits"
 	"anesim/hw/regs"
-	"anesim/hw/tiles"
 )
 
 // Shape holds the dimensions of a descriptor's source, result and window. Cin and Cout count the
@@ -40,11 +39,11 @@ type DescriptorReport struct {
 	Tiles     int
 	// Crew says how the engines divide the work into rounds. HalfEngine is the first engine with
 	// exactly one enabled tile, or -1 if there is none.
-	Crew       tiles.Crew
+	Crew       Crew
 	HalfEngine int
 	// Packing is the storage format of the weights of a multiply-accumulate. PaletteBits is the
 	// number of bits of a palette index.
-	Packing     tiles.Packing
+	Packing     Packing
 	PaletteBits int
 	Cycles      Accounting // cycles that it adds to the chain
 	// Saved is the number of cycles by which overlapping with the previous descriptor shortens the
@@ -76,7 +75,7 @@ type DescriptorReport struct {
 	Parts     EnergyParts // split of Energy
 	Counters  Counters
 	// Precision is set for a multiply-accumulate if Options.Precision is.
-	Precision *tiles.Precision
+	Precision *Precision
 	// Overflow is not nil for the first descriptor of a dispatch whose result contains an infinity
 	// or a NaN.
 	Overflow *Overflow

@@ -117,7 +117,7 @@ func TestClassify(t *testing.T) {
 		{newPlanar(regs.FormTwoSources, regs.PlanarAdd, s, s), "elementwise"},
 		{newPlanar(regs.FormConstant, regs.PlanarAdd, s, s), "copy"}, {add, "elementwise"},
 	} {
-		if got := Classify(&tc.task.Header, &tc.task.Groups, tc.task.Groups.Operands()).String(); got != tc.want {
+		if got := classify(&tc.task.Header, &tc.task.Groups, tc.task.Groups.Operands()).String(); got != tc.want {
 			t.Errorf("%s, want %s", got, tc.want)
 		}
 	}
@@ -140,7 +140,7 @@ func TestCounters(t *testing.T) {
 			got[name] = v
 			n++
 		}
-		if n != 24 || len(got) != NumCounters {
+		if n != 24 || len(got) != numCounters {
 			t.Fatalf("%d counters of %d names", n, len(got))
 		}
 		a, engine, planar := &d.Cycles, uint64(1), uint64(0)

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"anesim/hw/clock"
-	"anesim/hw/tiles"
+	"anesim/internal/datapath/tiles"
 )
 
 // A powerDraw holds the power that the last descriptor of a chain draws while the next one starts.

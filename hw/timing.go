@@ -4,7 +4,7 @@ import (
 	"anesim/hw/clock"
 	"anesim/hw/dma"
 	"anesim/hw/regs"
-	"anesim/hw/tiles"
+	"anesim/internal/datapath/tiles"
 )
 
 // ExeCycles holds the duration of a descriptor in microseconds as Apple's compiler estimates
@@ -41,7 +41,7 @@ func (p *params) computeFiguresForAllEngines(d *DescriptorReport, t *regs.Task, 
 	g := &t.Groups
 	*d = DescriptorReport{} // cleared in place: a literal with fields would be copied
 	d.Index, d.Offset, d.Planar = t.Index, t.Offset, g.Planar()
-	d.Op, d.Shape = Classify(&t.Header, g, o), shapeOfAllGroups(g, o)
+	d.Op, d.Shape = classify(&t.Header, g, o), shapeOfAllGroups(g, o)
 	d.Depthwise = d.Op == Conv && g.Common.GroupConvCfg.UnicastEn()
 	d.DMA = dma.TrafficOf(o)
 	d.Exe = ExeCycles{uint16(t.Header.Timing.ExeCycles()), l.estimates.Next(p.target, g, o, t.Beside)}

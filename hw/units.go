@@ -6,7 +6,7 @@ import (
 	"anesim/hw/clock"
 	"anesim/hw/l2"
 	"anesim/hw/regs"
-	"anesim/hw/tiles"
+	"anesim/internal/datapath/tiles"
 )
 
 // Units holds the columns of the per-descriptor cost report that Apple's compiler can write.

@@ -6,7 +6,7 @@ import (
 	"anesim/hw/clock"
 	"anesim/hw/l2"
 	"anesim/hw/regs"
-	"anesim/hw/tiles"
+	"anesim/internal/datapath/tiles"
 )
 
 // The L2 columns of tasks on the engines, by hand: each work unit reads the window of its

@@ -5,10 +5,10 @@ import (
 	"sync/atomic"
 
 	"anesim/hw/evidence"
+	"anesim/hw/internal/limits"
 	"anesim/hw/l2"
-	"anesim/hw/limits"
 	"anesim/hw/regs"
-	"anesim/hw/tiles"
+	"anesim/internal/datapath/tiles"
 )
 
 // computeValues computes the values of a task and returns the device's fault, or nil. If the model
@@ -107,7 +107,7 @@ func (d *Device) computeTask(r *DescriptorReport, t *regs.Task) (limit *evidence
 		return limit, f
 	}
 	if c := &j.engine.conv; d.opts.Precision && c.Kernel != nil {
-		r.Precision = new(tiles.Precision)
+		r.Precision = new(Precision)
 		c.Precision, c.Parts = r.Precision, t.Groups.GroupCount()*j.countPlanes()
 	}
 	// A ring holds fewer rows than the tensor, so its writer, which was postponed, and this reader have to

@@ -173,8 +173,8 @@ func (o *Options) placeWindows(p *Program, buffers []*buffer) error {
 		w := given[b.bar]
 		// A buffer of no bytes gets one page: two segments at one address could not be told apart.
 		size, addr := max(b.bytes, w.Bytes, 1), cmp.Or(w.Addr, at)
-		if size > MaxAddressRange || !isInAperture(addr, size) {
-			return newFormatError(0, nil, "buffer %d of %#x bytes at %#x extends past the device address space or exceeds %#x bytes", b.bar, size, addr, uint64(MaxAddressRange))
+		if size > maxAddressRange || !isInAperture(addr, size) {
+			return newFormatError(0, nil, "buffer %d of %#x bytes at %#x extends past the device address space or exceeds %#x bytes", b.bar, size, addr, uint64(maxAddressRange))
 		}
 		size = roundUpTo(size, PageSize)
 		at = max(at, roundUpTo(addr+size, PageSize))
@@ -205,8 +205,8 @@ func (o *Options) placeWindows(p *Program, buffers []*buffer) error {
 	}
 	size = max(size, w.Bytes)
 	at = cmp.Or(w.Addr, roundUpTo(at, TileSize))
-	if size > MaxAddressRange || !isInAperture(at, size) {
-		return newFormatError(0, nil, "constants of %#x bytes at %#x extend past the device address space or exceed %#x bytes", size, at, uint64(MaxAddressRange))
+	if size > maxAddressRange || !isInAperture(at, size) {
+		return newFormatError(0, nil, "constants of %#x bytes at %#x extend past the device address space or exceed %#x bytes", size, at, uint64(maxAddressRange))
 	}
 	p.BARs[regs.BARWeights] = at
 	p.Segments = append(p.Segments, Segment{Name: "__TEXT", Section: "__const", Addr: at, Size: size, Prot: ProtRead})

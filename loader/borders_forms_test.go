@@ -127,22 +127,22 @@ func TestPackageLimits(t *testing.T) {
 		off  int
 		what string // of the error, "" for none
 	}{
-		{"a text of no bytes", section(PackageText, packageMemory), 0, ""},
-		{"less than its entry", section(PackageText, packageMemory-1), 0, "invalid text section size for an entry of 0x38 bytes"},
-		{"coefficients of no bytes", section(PackageKernel, packageMemory), 0, ""},
+		{"a text of no bytes", section(packageText, packageMemory), 0, ""},
+		{"less than its entry", section(packageText, packageMemory-1), 0, "invalid text section size for an entry of 0x38 bytes"},
+		{"coefficients of no bytes", section(packageKernel, packageMemory), 0, ""},
 		{"a port without a name", func() *PackageSection {
-			s := section(PackageOperation, packagePort, 1, 5, 5, 0, 1, 1, 1, 1)
+			s := section(packageOperation, packagePort, 1, 5, 5, 0, 1, 1, 1, 1)
 			le.PutUint64(s.Data[64:], ApertureBase)
 			le.PutUint64(s.Data[72:], 64)
 			return s
 		}(), 0, ""},
-		{"less than a port", section(PackageOperation, packagePort-1, 1), 0, "invalid operation section size for an entry of 0x50 bytes"},
-		{"the shortest descriptor", section(PackageProc, packageProcedure, regs.HeaderWords), 0, ""},
-		{"a shorter one", section(PackageProc, packageProcedure, regs.HeaderWords-1), 0, "is not between"},
-		{"the longest", section(PackageProc, packageProcedure, maxWords), 0, ""},
-		{"a longer one", section(PackageProc, packageProcedure, maxWords+1), 0, "is not between"},
-		{"as many descriptors as the file has room for", section(PackageProc, packageProcedure, maxWords, tasks), 0, ""},
-		{"one more", section(PackageProc, packageProcedure, maxWords, tasks+1), 4, "descriptor count exceeds"},
+		{"less than a port", section(packageOperation, packagePort-1, 1), 0, "invalid operation section size for an entry of 0x50 bytes"},
+		{"the shortest descriptor", section(packageProc, packageProcedure, regs.HeaderWords), 0, ""},
+		{"a shorter one", section(packageProc, packageProcedure, regs.HeaderWords-1), 0, "is not between"},
+		{"the longest", section(packageProc, packageProcedure, maxWords), 0, ""},
+		{"a longer one", section(packageProc, packageProcedure, maxWords+1), 0, "is not between"},
+		{"as many descriptors as the file has room for", section(packageProc, packageProcedure, maxWords, tasks), 0, ""},
+		{"one more", section(packageProc, packageProcedure, maxWords, tasks+1), 4, "descriptor count exceeds"},
 	} {
 		p := &Program{file: make([]byte, 2*descriptorUnit)}
 		err := p.readPackageSection(tc.s)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"anesim/hw/regs"
-	"anesim/loader/enums"
+	"anesim/internal/enums"
 )
 
 // imaged is an imager of a text of two descriptors of one unit each, the first word of whose

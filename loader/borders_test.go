@@ -168,10 +168,10 @@ func TestGivenWindows(t *testing.T) {
 		{Window{BAR: -1}, "window has buffer index -1; want 0 to 31"},
 		{Window{BAR: 31}, ""},
 		{Window{BAR: 32}, "window has buffer index 32; want 0 to 31"},
-		{Window{BAR: 4, Bytes: MaxAddressRange}, ""},
-		{Window{BAR: 4, Bytes: MaxAddressRange + 1}, "buffer 4 of"},
-		{Window{BAR: regs.BARWeights, Bytes: MaxAddressRange}, ""},
-		{Window{BAR: regs.BARWeights, Bytes: MaxAddressRange + 1}, "constants of"},
+		{Window{BAR: 4, Bytes: maxAddressRange}, ""},
+		{Window{BAR: 4, Bytes: maxAddressRange + 1}, "buffer 4 of"},
+		{Window{BAR: regs.BARWeights, Bytes: maxAddressRange}, ""},
+		{Window{BAR: regs.BARWeights, Bytes: maxAddressRange + 1}, "constants of"},
 	} {
 		_, err := (&Options{Windows: []Window{tc.w}}).Read("text", bytes.NewReader(text), int64(len(text)))
 		if tc.what == "" && err != nil || tc.what != "" && (err == nil || !strings.Contains(err.Error(), tc.what)) {

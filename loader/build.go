@@ -96,7 +96,7 @@ func (b *Builder) Layout(name string) (*Program, error) {
 			p.Segments = append(p.Segments, Segment{Name: s.Name, Addr: s.Addr, Size: s.MemSize, Prot: s.Prot})
 		}
 		for _, h := range s.Sections {
-			p.Segments = append(p.Segments, Segment{Name: s.Name, Section: h.Name, Addr: h.Addr, Size: h.Size, Data: h.Data, Prot: s.Prot, Unmade: l.sizes && h.Flags == SectionConst, Unread: h.isUnread(s)})
+			p.Segments = append(p.Segments, Segment{Name: s.Name, Section: h.Name, Addr: h.Addr, Size: h.Size, Data: h.Data, Prot: s.Prot, Unmade: l.sizes && h.Flags == sectionConst, Unread: h.isUnread(s)})
 		}
 	}
 	// Inputs come first, as in a container, whose operations name them in this order.
@@ -224,7 +224,7 @@ const (
 // placeSegments assigns device addresses to the scratch memory, the ports, the text and the
 // constants, and makes the segments.
 func (l *layout) placeSegments() {
-	l.segments = []*SegmentLoad{newSegmentCommand("__PAGEZERO", 0, PageSize, 0, SegmentPadded)}
+	l.segments = []*SegmentLoad{newSegmentCommand("__PAGEZERO", 0, PageSize, 0, segmentPadded)}
 	at := uint64(ApertureBase)
 	// Procedures do not run at the same time, so they share one scratch memory.
 	var scratch uint64
@@ -238,7 +238,7 @@ func (l *layout) placeSegments() {
 			}
 		}
 		l.segments = append(l.segments, newSegmentCommand("__DATA", at, scratch, ProtRead|ProtWrite, 0,
-			&SectionHeader{Name: "__bss", Addr: at, Size: scratch, Align: pageAlign, Flags: SectionScratch}))
+			&SectionHeader{Name: "__bss", Addr: at, Size: scratch, Align: pageAlign, Flags: sectionScratch}))
 		at += roundUpTo(scratch, PageSize)
 	}
 	for _, q := range l.parts {
@@ -266,11 +266,11 @@ func (l *layout) placePorts(q *part, at uint64) uint64 {
 		}
 		at = max(at, roundUpTo(p.Address+p.Bytes, PageSize))
 		q.bars[p.BAR] = p.Address
-		name, prot, flags := "__const", ProtRead, SectionInput
+		name, prot, flags := "__const", ProtRead, sectionInput
 		if p.Direction == Output {
-			name, prot, flags = "__data", ProtWrite, SectionOutput
+			name, prot, flags = "__data", ProtWrite, sectionOutput
 		}
-		l.segments = append(l.segments, newSegmentCommand("__FVMLIB", p.Address, p.Bytes, prot, SegmentWindow,
+		l.segments = append(l.segments, newSegmentCommand("__FVMLIB", p.Address, p.Bytes, prot, segmentWindow,
 			&SectionHeader{Name: name, Addr: p.Address, Size: p.Bytes, Align: pageAlign, Flags: flags}))
 	}
 	return at
@@ -280,7 +280,7 @@ func (l *layout) placePorts(q *part, at uint64) uint64 {
 // address at.
 func (l *layout) placeText(at uint64) {
 	var text, constants []byte
-	flags := SegmentPadded
+	flags := segmentPadded
 	for _, q := range l.parts {
 		text = padToMultiple(text, regs.Alignment)
 		q.text = uint64(len(text))
@@ -307,7 +307,7 @@ func (l *layout) placeText(at uint64) {
 		constants = append(constants, q.constants...)
 	}
 	at = cmp.Or(l.TextAddr, at)
-	l.text = &SectionHeader{Name: "__text", Addr: at, Size: uint64(len(text)), Align: pageAlign, Flags: SectionText, Data: text}
+	l.text = &SectionHeader{Name: "__text", Addr: at, Size: uint64(len(text)), Align: pageAlign, Flags: sectionText, Data: text}
 	unit := uint64(TileSize)
 	if len(l.Sections) > 0 {
 		unit = PageSize // segments of their own
@@ -315,7 +315,7 @@ func (l *layout) placeText(at uint64) {
 	behind := roundUpTo(at+uint64(len(text)), unit)
 	l.consts = &SectionHeader{
 		Name: "__const", Addr: cmp.Or(l.ConstantsAddr, behind), Size: uint64(len(constants)),
-		Align: tileAlign, Flags: SectionConst, Data: constants,
+		Align: tileAlign, Flags: sectionConst, Data: constants,
 	}
 	if l.sizes {
 		l.consts.Size = l.ConstantBytes
@@ -389,7 +389,7 @@ func (q *part) newProgramCommand() *ProgramLoad {
 	const size = 0x878
 	b := newLoadCommand(CommandThread, size+len(q.procedureName())+1)
 	for at, v := range map[int]uint32{
-		8: uint32(FlavorProgram), 0xc: (size - 0x10) / 4, programFFFF: 0xffff, programName: size,
+		8: uint32(flavorProgram), 0xc: (size - 0x10) / 4, programFFFF: 0xffff, programName: size,
 		programWord850: 0x11, programWord858: 4, 0x860: 1, 0x868: 9, 0x86c: 8,
 	} {
 		le.PutUint32(b[at:], v)
@@ -426,7 +426,7 @@ func (q *part) newOperationCommand(p *Port, late bool) *OperationLoad {
 	}
 	b := newLoadCommand(CommandThread, size)
 	for off, v := range map[int]uint32{
-		8: uint32(FlavorOperation), 0xc: uint32(fields-0x10) / 4, operationWord10: 3,
+		8: uint32(flavorOperation), 0xc: uint32(fields-0x10) / 4, operationWord10: 3,
 		operationProcedure: at[0], operationOperand: at[1], operationSymbol: at[2],
 		operationShape + 16: 1, operationWord78: 1,
 	} {
@@ -455,7 +455,7 @@ func (l *layout) assignFileOffsets(c *Container, symtab *symtabLoad) {
 	symtab.StringOffset = uint32(at)
 	at = roundUpTo(at+uint64(len(symtab.Strings)), 8)
 	if n := uint64(len(l.text.Relocs)); n > 0 {
-		l.text.Flags = SectionText | SectionRelocated
+		l.text.Flags = sectionText | sectionRelocated
 		l.text.RelocOffset = uint32(at)
 		at += relocSize * n
 	}

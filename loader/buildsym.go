@@ -46,20 +46,20 @@ func (l *layout) newSymtabCommand() *symtabLoad {
 	}
 	for i := range ports {
 		p := &ports[i]
-		s := Symbol{Name: p.Name, Type: SymbolDefined, Section: l.findSectionNumber(p.Address), Value: p.Address}
+		s := Symbol{Name: p.Name, Type: symbolDefined, Section: l.findSectionNumber(p.Address), Value: p.Address}
 		if p.Direction == Input {
 			s.Desc = 2
 		}
 		add(s)
 	}
 	for _, e := range listKnownElementTypes() {
-		add(Symbol{Name: fmt.Sprintf("%s:t%d=%s", e.Name, e.Code, e.Range), Type: SymbolElement})
+		add(Symbol{Name: fmt.Sprintf("%s:t%d=%s", e.Name, e.Code, e.Range), Type: symbolElement})
 	}
 	for i := range ports {
 		p := &ports[i]
 		number := firstShape + i*(1+len(axes))
 		sh := Shape{p.Name, p.Shape, p.Strides, Float16().Code}
-		add(Symbol{Name: sh.formatSymbol(number), Type: SymbolShape, Desc: uint16(number)})
+		add(Symbol{Name: sh.formatSymbol(number), Type: symbolShape, Desc: uint16(number)})
 	}
 	return t
 }
@@ -94,7 +94,7 @@ func (l *layout) addWeightSymbols(q *part, d *regs.Descriptor) []Symbol {
 		digest.Write(q.constants[base : base+size])
 		section := uint32(l.findSectionNumber(l.consts.Addr)) // the word counts from the first, as the buffer does
 		l.text.Relocs = append(l.text.Relocs, RelocPair{words[i], relocSection&^0xffffff | section})
-		out = append(out, Symbol{Name: fmt.Sprintf("_ne_%d", i), Type: SymbolDefined, Desc: 2, Value: l.consts.Addr + q.data + base})
+		out = append(out, Symbol{Name: fmt.Sprintf("_ne_%d", i), Type: symbolDefined, Desc: 2, Value: l.consts.Addr + q.data + base})
 	}
 	if len(l.text.Relocs) == first {
 		return nil // no lane is on, so there is no weight to name
@@ -108,5 +108,5 @@ func (l *layout) addWeightSymbols(q *part, d *regs.Descriptor) []Symbol {
 // newUnusedStreamSymbol returns the symbol that marks a weight stream as unused. Its address is
 // the end of the constants.
 func (l *layout) newUnusedStreamSymbol(lane int) Symbol {
-	return Symbol{Name: fmt.Sprintf("_ne_%d", lane), Type: SymbolDefined, Value: l.consts.Addr + l.consts.Size}
+	return Symbol{Name: fmt.Sprintf("_ne_%d", lane), Type: symbolDefined, Value: l.consts.Addr + l.consts.Size}
 }

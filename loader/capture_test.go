@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"anesim/hw/regs"
-	"anesim/vectors/material"
+	"anesim/internal/material"
 )
 
 const captured = `# three registers of a capture

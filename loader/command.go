@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"anesim/loader/enums"
+	"anesim/internal/enums"
 )
 
 // A Command identifies the kind of a load command.
@@ -28,8 +28,8 @@ type flavor = enums.ThreadFlavor
 
 // Flavors of thread commands.
 const (
-	FlavorProgram   = enums.FlavorProgram
-	FlavorOperation = enums.FlavorOperation
+	flavorProgram   = enums.FlavorProgram
+	flavorOperation = enums.FlavorOperation
 )
 
 // SegmentFlags holds the flags of a segment.
@@ -37,8 +37,8 @@ type SegmentFlags = enums.SegmentFlags
 
 // Flags of segments in containers.
 const (
-	SegmentPadded = enums.SegmentPadded
-	SegmentWindow = enums.SegmentWindow
+	segmentPadded = enums.SegmentPadded
+	segmentWindow = enums.SegmentWindow
 )
 
 // SectionFlags holds the kind of a section in its low byte, and flags in the other three bytes.
@@ -46,23 +46,23 @@ type SectionFlags uint32
 
 // Kinds and flags of sections in containers.
 const (
-	SectionScratch = SectionFlags(enums.SectionScratch)
-	SectionInput   = SectionFlags(enums.SectionInput)
-	SectionOutput  = SectionFlags(enums.SectionOutput)
-	SectionConst   = SectionFlags(enums.SectionConstants)
-	SectionText    = SectionFlags(enums.SectionText)
+	sectionScratch = SectionFlags(enums.SectionScratch)
+	sectionInput   = SectionFlags(enums.SectionInput)
+	sectionOutput  = SectionFlags(enums.SectionOutput)
+	sectionConst   = SectionFlags(enums.SectionConstants)
+	sectionText    = SectionFlags(enums.SectionText)
 
-	SectionRelocated SectionFlags = 0x100 // attribute: the section has relocations (bytes)
+	sectionRelocated SectionFlags = 0x100 // attribute: the section has relocations (bytes)
 )
 
 // String returns the kind and the flags separated by commas, such as "text,relocated".
 // Unknown flags are written in hexadecimal.
 func (f SectionFlags) String() string {
 	parts := []string{enums.SectionKind(f & 0xff).String()}
-	if f&SectionRelocated != 0 {
+	if f&sectionRelocated != 0 {
 		parts = append(parts, "relocated")
 	}
-	if rest := f &^ (0xff | SectionRelocated); rest != 0 {
+	if rest := f &^ (0xff | sectionRelocated); rest != 0 {
 		parts = append(parts, fmt.Sprintf("+%#x", uint32(rest)))
 	}
 	return strings.Join(parts, ",")
@@ -73,9 +73,9 @@ type SymbolType = enums.SymbolType
 
 // Types of symbols in containers.
 const (
-	SymbolDefined = enums.SymbolDefined
-	SymbolShape   = enums.SymbolShape
-	SymbolElement = enums.SymbolElementType
+	symbolDefined = enums.SymbolDefined
+	symbolShape   = enums.SymbolShape
+	symbolElement = enums.SymbolElementType
 )
 
 // A Subtype identifies the chip generation that a container was compiled for.

@@ -70,7 +70,7 @@ type SectionHeader struct {
 // isUnread reports whether h, a section of segment s, has zeros in the place of constants, because
 // the program reads none. The flags of the segment say so.
 func (h *SectionHeader) isUnread(s *SegmentLoad) bool {
-	return s.Flags == SegmentPadded && h.Flags&0xff == SectionConst
+	return s.Flags == segmentPadded && h.Flags&0xff == sectionConst
 }
 
 // A RelocPair is an entry of a section's relocation table.
@@ -353,9 +353,9 @@ func (r *reader) decodeThread(at uint64, b []byte) (Load, error) {
 	}
 	l, err := Load(LoadBytes(b)), error(nil)
 	switch flavor(le.Uint32(b[8:])) {
-	case FlavorProgram:
+	case flavorProgram:
 		l, err = r.decodeProgram(at, b)
-	case FlavorOperation:
+	case flavorOperation:
 		l, err = r.decodeOperation(at, b)
 	}
 	if err != nil && r.foreign {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"anesim/vectors/material"
+	"anesim/internal/material"
 )
 
 // port is a row of the tables below.

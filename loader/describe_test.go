@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"anesim/vectors/material"
+	"anesim/internal/material"
 )
 
 // TestDescribe holds the words to what real programs are known to compute.

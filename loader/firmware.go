@@ -36,25 +36,25 @@ type PackageKind uint32
 // Kinds of sections in a firmware container. The documents give the names; the numbers are
 // assumed.
 const (
-	PackageGeneric   PackageKind = 1 // memory without contents
-	PackageKernel    PackageKind = 2 // weights
-	PackageText      PackageKind = 3 // the chain
-	PackageOperation PackageKind = 4 // a port
-	PackageProc      PackageKind = 5 // buffer addresses, size of the first descriptor, descriptor count
+	packageGeneric   PackageKind = 1 // memory without contents
+	packageKernel    PackageKind = 2 // weights
+	packageText      PackageKind = 3 // the chain
+	packageOperation PackageKind = 4 // a port
+	packageProc      PackageKind = 5 // buffer addresses, size of the first descriptor, descriptor count
 )
 
 // String returns the name of the kind, such as "kernel".
 func (k PackageKind) String() string {
 	switch k {
-	case PackageGeneric:
+	case packageGeneric:
 		return "generic"
-	case PackageKernel:
+	case packageKernel:
 		return "kernel"
-	case PackageText:
+	case packageText:
 		return "text"
-	case PackageOperation:
+	case packageOperation:
 		return "operation"
-	case PackageProc:
+	case packageProc:
 		return "procedure"
 	}
 	return fmt.Sprintf("PackageKind(%d)", uint32(k))

@@ -31,7 +31,7 @@ func (p *Program) Package() (*Package, error) {
 		}
 		memory = append(memory, encodeSegment(s)...)
 	}
-	add(PackageGeneric, memory)
+	add(packageGeneric, memory)
 	for i := range p.Segments {
 		s := &p.Segments[i]
 		switch {
@@ -40,15 +40,15 @@ func (p *Program) Package() (*Package, error) {
 			// Store only this procedure's chain.
 			t := *s
 			t.Addr, t.Size, t.Data = p.TextAddr, uint64(len(p.Text)), p.Text
-			add(PackageText, append(encodeSegment(&t), p.Text...))
+			add(packageText, append(encodeSegment(&t), p.Text...))
 		default:
-			add(PackageKernel, append(encodeSegment(s), s.Data...))
+			add(packageKernel, append(encodeSegment(s), s.Data...))
 		}
 	}
 	for i := range p.Ports {
-		add(PackageOperation, p.Ports[i].encode())
+		add(packageOperation, p.Ports[i].encode())
 	}
-	add(PackageProc, p.encodeProcedure())
+	add(packageProc, p.encodeProcedure())
 	return &Package{[]PackageProgram{q}}, nil
 }
 
@@ -136,14 +136,14 @@ func (p *Program) readPackageSection(s *PackageSection) error {
 		return newFormatError(s.off, uint64(len(s.Data)), "invalid %v section size for an entry of %#x bytes", s.Kind, want)
 	}
 	switch s.Kind {
-	case PackageGeneric:
+	case packageGeneric:
 		if len(s.Data)%packageMemory != 0 {
 			return newFormatError(s.off, uint64(len(s.Data)), "size of the generic section is not a multiple of %#x bytes", packageMemory)
 		}
 		for at := 0; at < len(s.Data); at += packageMemory {
 			p.Segments = append(p.Segments, readSegmentEntry(s.Data[at:]))
 		}
-	case PackageKernel, PackageText:
+	case packageKernel, packageText:
 		if len(s.Data) < packageMemory {
 			return short(packageMemory)
 		}
@@ -152,19 +152,19 @@ func (p *Program) readPackageSection(s *PackageSection) error {
 		if uint64(len(seg.Data)) > seg.Size {
 			return newFormatError(s.off+8, seg.Size, "declared size of the %v section is less than its %#x bytes of data", s.Kind, len(seg.Data))
 		}
-		if s.Kind == PackageText {
+		if s.Kind == packageText {
 			if p.Text != nil {
 				return newFormatError(s.off, nil, "program has a second text section")
 			}
 			p.Text, p.textOff, p.TextAddr = seg.Data, s.off+packageMemory, seg.Addr
 		}
 		p.Segments = append(p.Segments, seg)
-	case PackageOperation:
+	case packageOperation:
 		if len(s.Data) < packagePort {
 			return short(packagePort)
 		}
 		return p.readPackagePort(s)
-	case PackageProc:
+	case packageProc:
 		if len(s.Data) != packageProcedure {
 			return short(packageProcedure)
 		}

@@ -92,11 +92,11 @@ func firmwareVectors(t *testing.T) []vector {
 		return 0
 	}
 	const program = packageHeader
-	generic, text, port, proc := section(PackageGeneric), section(PackageText), section(PackageOperation), section(PackageProc)
+	generic, text, port, proc := section(packageGeneric), section(packageText), section(packageOperation), section(packageProc)
 	put := func(off int, v uint32) func([]byte) []byte {
 		return func(b []byte) []byte { le.PutUint32(b[off:], v); return b }
 	}
-	kernel, sections := section(PackageKernel), len(pkg.Programs[0].Sections)
+	kernel, sections := section(packageKernel), len(pkg.Programs[0].Sections)
 	two := firmwareExample(t, "conv", "relu")
 	return append(vectors(good, []broken{
 		{"header cut off", func(b []byte) []byte { return b[:20] }, 20, "package header"},
@@ -131,8 +131,8 @@ func firmwareVectors(t *testing.T) []vector {
 		{"no procedure", put(proc-24, 9), program, "missing procedure or text section"},
 		{"no text", put(text-24, 9), program, "missing procedure or text section"},
 		{"one section more", put(program+12, uint32(sections+1)), len(good), "truncated section 6 of 7"},
-		{"procedure too short", put(port-24, uint32(PackageProc)), port, "invalid procedure section size"},
-		{"memory of no entries", put(port-24, uint32(PackageGeneric)), port, "not a multiple of 0x38"},
-		{"two texts", put(kernel-24, uint32(PackageText)), -1, "a second text"},
+		{"procedure too short", put(port-24, uint32(packageProc)), port, "invalid procedure section size"},
+		{"memory of no entries", put(port-24, uint32(packageGeneric)), port, "not a multiple of 0x38"},
+		{"two texts", put(kernel-24, uint32(packageText)), -1, "a second text"},
 	}), vectors(two, []broken{{"a program too many", put(12, 1), len(good), "after the last program"}})...)
 }

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"anesim/hw/regs"
+	"anesim/internal/material"
 	"anesim/loader"
 	"anesim/loader/asm"
 	"anesim/loader/e5"
-	"anesim/vectors/material"
 )
 
 // randomProgram is a container of a random chain: registers with any bits in any records,

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"anesim/hw/regs"
+	"anesim/internal/material"
 	"anesim/loader/internal/cost"
-	"anesim/vectors/material"
 )
 
 // typed reports whether an error is one of the package's own kinds.

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"anesim/hw/regs"
-	"anesim/loader/enums"
+	"anesim/internal/enums"
 )
 
 // An imager makes a [Program] from the load commands of a container.
@@ -59,7 +59,7 @@ func (c *Container) toProgram(name, procedure string) (*Program, error) {
 // program. end is the file offset for errors.
 func (m *imager) chooseProcedure(end uint64, procedure string) error {
 	if len(m.programs) == 0 {
-		return newFormatError(end, nil, "missing program descriptor; want a thread command of flavor %d", uint32(FlavorProgram))
+		return newFormatError(end, nil, "missing program descriptor; want a thread command of flavor %d", uint32(flavorProgram))
 	}
 	for _, l := range m.programs {
 		if m.main == nil && (procedure == "" || l.load.Procedure == procedure) {

@@ -51,7 +51,7 @@ func TestContainerLimits(t *testing.T) {
 	}
 	program := func(words, tasks uint32) []byte {
 		b := command(CommandThread, programSize+4, nil)
-		set(b, 8, uint32(FlavorProgram))
+		set(b, 8, uint32(flavorProgram))
 		set(b, programFirstWords, words)
 		set(b, programTasks, tasks)
 		set(b, programName, programSize)
@@ -59,7 +59,7 @@ func TestContainerLimits(t *testing.T) {
 	}
 	operation := func(direction, extent uint32, stride uint64) []byte {
 		b := command(CommandThread, operationSize+4, nil)
-		set(b, 8, uint32(FlavorOperation))
+		set(b, 8, uint32(flavorOperation))
 		set(b, operationDirection, direction)
 		for i := range 4 {
 			set(b, operationShape+4*i, extent)
@@ -110,8 +110,8 @@ func TestContainerLimits(t *testing.T) {
 		{"none", contained(0, program(0, 0)), "descriptor count"},
 		{"the longest first descriptor", contained(0, program(maxWords-1, 1)), ""},
 		{"a longer one", contained(0, program(maxWords, 1)), "word count field of the first descriptor"},
-		{"a program of its fields alone", contained(0, set(set(command(CommandThread, programSize, nil), 8, uint32(FlavorProgram)), programTasks, 1)), ""},
-		{"a program without its fields", contained(0, set(command(CommandThread, programSize-1, nil), 8, uint32(FlavorProgram))), "program descriptor"},
+		{"a program of its fields alone", contained(0, set(set(command(CommandThread, programSize, nil), 8, uint32(flavorProgram)), programTasks, 1)), ""},
+		{"a program without its fields", contained(0, set(command(CommandThread, programSize-1, nil), 8, uint32(flavorProgram))), "program descriptor"},
 		{"an input", contained(0, operation(1, 1, 0)), ""},
 		{"an output of the largest extents", contained(0, operation(2, maxExtent, 1<<42-1)), ""},
 		{"neither", contained(0, operation(3, 1, 0)), "unknown operation direction"},
@@ -119,7 +119,7 @@ func TestContainerLimits(t *testing.T) {
 		{"one too large", contained(0, operation(1, maxExtent+1, 0)), "size of axis n"},
 		{"a stride of 43 bits", contained(0, operation(1, 1, 1<<42)), "stride of axis n"},
 		{"an operation of its fields alone", contained(0, set(operation(1, 1, 0)[:operationSize], 4, operationSize)), "name offset is past the end of the command"},
-		{"an operation without its fields", contained(0, set(command(CommandThread, operationSize-1, nil), 8, uint32(FlavorOperation))), "operation descriptor"},
+		{"an operation without its fields", contained(0, set(command(CommandThread, operationSize-1, nil), 8, uint32(flavorOperation))), "operation descriptor"},
 	} {
 		c, err := parseContainer(pieces{rest: tc.file})
 		var f *FormatError

@@ -206,8 +206,8 @@ func (r *Reach) extendTo(low, end uint64, write bool) {
 }
 
 // newMemoryMap returns the segments that are not empty, sorted by address. It returns a
-// *[MemoryError] if two of them overlap, if they need more than MaxZeroFill bytes without
-// contents, or if they are more than MaxAddressRange bytes apart.
+// *[MemoryError] if two of them overlap, if they need more than maxZeroFill bytes without
+// contents, or if they are more than maxAddressRange bytes apart.
 func newMemoryMap(segments []Segment) ([]Segment, error) {
 	m := make([]Segment, 0, len(segments))
 	for _, s := range segments {
@@ -237,12 +237,12 @@ func newMemoryMap(segments []Segment) ([]Segment, error) {
 		}
 		// A file of bytes may declare segments of gigabytes. The sum over all is what memory is needed
 		// for.
-		if zero > MaxZeroFill {
-			return nil, &MemoryError{fmt.Sprintf("segments up to %v need more than %#x zero-filled bytes", s, MaxZeroFill)}
+		if zero > maxZeroFill {
+			return nil, &MemoryError{fmt.Sprintf("segments up to %v need more than %#x zero-filled bytes", s, maxZeroFill)}
 		}
 	}
-	if high-low > MaxAddressRange {
-		return nil, &MemoryError{fmt.Sprintf("segment addresses %#x to %#x span more than %#x bytes", low, high, MaxAddressRange)}
+	if high-low > maxAddressRange {
+		return nil, &MemoryError{fmt.Sprintf("segment addresses %#x to %#x span more than %#x bytes", low, high, maxAddressRange)}
 	}
 	return m, nil
 }

@@ -107,10 +107,10 @@ func TestBaseErrors(t *testing.T) {
 	p.Segments[1].Size = 0x8000
 	link(p, "overlaps", new(*MemoryError))
 	p = get()
-	p.Segments[2].Addr = 2 * MaxAddressRange
+	p.Segments[2].Addr = 2 * maxAddressRange
 	link(p, "span more than", new(*MemoryError))
 	p = get()
-	p.Segments = append(p.Segments, Segment{Name: "__DATA", Addr: 0x40000000, Size: MaxZeroFill + 1, Prot: ProtRead})
+	p.Segments = append(p.Segments, Segment{Name: "__DATA", Addr: 0x40000000, Size: maxZeroFill + 1, Prot: ProtRead})
 	link(p, "zero-filled bytes", new(*MemoryError))
 	p = get()
 	p.Segments[2].Addr = 1<<42 - 0x40

@@ -88,8 +88,8 @@ const (
 // Limits of this package on the sizes and counts that a file may ask for.
 const (
 	MaxFile         = 1<<32 - 1                 // maximum bytes of a file
-	MaxZeroFill     = MaxScratch + 1<<30        // maximum bytes of memory without contents in the file
-	MaxAddressRange = MaxFile + 1 + MaxZeroFill // maximum bytes from the lowest window to the end of the highest
+	maxZeroFill     = MaxScratch + 1<<30        // maximum bytes of memory without contents in the file
+	maxAddressRange = MaxFile + 1 + maxZeroFill // maximum bytes from the lowest window to the end of the highest
 	maxName         = 1 << 12
 	maxCapture      = 16 << 20 // maximum bytes of captured registers in text form; the image has 198 registers
 	maxLoads        = 1 << 12

@@ -147,7 +147,7 @@ func windowErrors(t *testing.T) (out []error) {
 	}{
 		{Options{FirstWords: maxWords + 1}, p.Text},
 		{Options{Windows: []Window{{BAR: 99}}}, p.Text},
-		{Options{Windows: []Window{{BAR: 4, Bytes: MaxAddressRange + 1}}}, p.Text},
+		{Options{Windows: []Window{{BAR: 4, Bytes: maxAddressRange + 1}}}, p.Text},
 		{Options{Windows: []Window{{BAR: regs.BARText, Addr: 1 << 43}}}, p.Text},
 		{Options{Windows: []Window{{BAR: regs.BARWeights, Addr: 1 << 43}}}, p.Text},
 		{Options{}, unnamed},

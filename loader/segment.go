@@ -103,9 +103,9 @@ func (r *reader) decodeSection(at uint64, b []byte, s *SegmentLoad) (*SectionHea
 func (h *SectionHeader) checkSizeAndAlignment(at uint64) error {
 	granule := uint64(1)
 	switch h.Flags & 0xff {
-	case SectionInput, SectionOutput:
+	case sectionInput, sectionOutput:
 		granule = PageSize
-	case SectionText, SectionConst:
+	case sectionText, sectionConst:
 		granule = TileSize
 	}
 	if h.Addr%granule != 0 {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"anesim/vectors/material"
+	"anesim/internal/material"
 )
 
 // indexed is what index.json says of a program.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"anesim/hw/regs"
-	"anesim/loader/enums"
+	"anesim/internal/enums"
 )
 
 // A Symbol is one entry of a container's symbol table.
@@ -135,7 +135,7 @@ func (s *Symbol) encodeTo(dst []byte) {
 // parseTile parses a symbol of the form K<sha256>_ne_<lane> or K<sha256>.
 func (s *Symbol) parseTile() (Tile, bool) {
 	const digest = 64
-	if s.Type != SymbolDefined || len(s.Name) < 1+digest || s.Name[0] != 'K' {
+	if s.Type != symbolDefined || len(s.Name) < 1+digest || s.Name[0] != 'K' {
 		return Tile{}, false
 	}
 	t := Tile{Digest: s.Name[1 : 1+digest], Lane: -1, Addr: s.Value, Live: s.Desc != 0}
@@ -155,7 +155,7 @@ func (s *Symbol) parseTile() (Tile, bool) {
 // parseElementType parses a catalog entry such as float16:t5=r1;2;0.
 func (s *Symbol) parseElementType() (ElementType, bool) {
 	name, rest, ok := strings.Cut(s.Name, ":t")
-	if !ok || s.Type != SymbolElement {
+	if !ok || s.Type != symbolElement {
 		return ElementType{}, false
 	}
 	number, span, ok := strings.Cut(rest, "=")
@@ -169,7 +169,7 @@ func (s *Symbol) parseElementType() (ElementType, bool) {
 func (s *Symbol) parseShape() (Shape, bool) {
 	// At the last mark, because the name of a tensor may contain one.
 	name, rest, ok := splitAtLastMark(s.Name, ":t", "=")
-	if !ok || s.Type != SymbolShape {
+	if !ok || s.Type != symbolShape {
 		return Shape{}, false
 	}
 	parts := strings.Split(rest, ":")

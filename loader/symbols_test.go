@@ -29,14 +29,14 @@ func TestShapeSymbol(t *testing.T) {
 		{":t11=", Shape{}, false},
 		{"image:tt=", Shape{}, false},
 	} {
-		got, ok := (&Symbol{Name: tt.text, Type: SymbolShape}).parseShape()
+		got, ok := (&Symbol{Name: tt.text, Type: symbolShape}).parseShape()
 		if ok != tt.ok || ok && got != tt.want {
 			t.Errorf("%q: %+v, %v; want %+v, %v", tt.text, got, ok, tt.want, tt.ok)
 		}
 		if !ok {
 			continue
 		}
-		if again, ok := (&Symbol{Name: got.formatSymbol(30), Type: SymbolShape}).parseShape(); !ok || again != got {
+		if again, ok := (&Symbol{Name: got.formatSymbol(30), Type: symbolShape}).parseShape(); !ok || again != got {
 			t.Errorf("%q reads as %+v", got.formatSymbol(30), again)
 		}
 	}
@@ -75,7 +75,7 @@ func TestElementSymbol(t *testing.T) {
 		t.Errorf("catalogue (-want +got):\n%s", diff)
 	}
 	for _, name := range []string{"float16", "float16:t5", "float16:tx=1", "float16:t0=1"} {
-		if e, ok := (&Symbol{Name: name, Type: SymbolElement}).parseElementType(); ok {
+		if e, ok := (&Symbol{Name: name, Type: symbolElement}).parseElementType(); ok {
 			t.Errorf("%q is %+v", name, e)
 		}
 	}
@@ -86,7 +86,7 @@ func TestElementSymbol(t *testing.T) {
 func TestShapeSource(t *testing.T) {
 	file, at := identity(t)
 	for i := at["symbols"]; i < at["strings"]; i += symbolSize {
-		if SymbolType(file[i+4]) == SymbolShape {
+		if SymbolType(file[i+4]) == symbolShape {
 			file[i+4] = 0
 		}
 	}

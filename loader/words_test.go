@@ -119,9 +119,9 @@ func TestMemoryMapLimits(t *testing.T) {
 		return Segment{Name: "s", Addr: addr, Size: size, Prot: prot}
 	}
 	const rw, top = ProtRead | ProtWrite, 1 << regs.AddressBits
-	unmade := seg(0, MaxZeroFill+0x1000, rw)
+	unmade := seg(0, maxZeroFill+0x1000, rw)
 	unmade.Unmade = true
-	filled := seg(0, MaxZeroFill+4, rw)
+	filled := seg(0, maxZeroFill+4, rw)
 	filled.Data = make([]byte, 4)
 	for _, tc := range []struct {
 		name string
@@ -135,12 +135,12 @@ func TestMemoryMapLimits(t *testing.T) {
 		{"over each other by a byte", []Segment{seg(0xfff, 0x1000, rw), seg(0, 0x1000, rw)}, 0, "s at 0xfff overlaps"},
 		{"to the end of the space", []Segment{seg(top-0x1000, 0x1000, rw)}, 1, ""},
 		{"beyond it", []Segment{seg(top-0x1000, 0x1001, rw)}, 0, "extends past the 42-bit"},
-		{"as much as may be zero", []Segment{seg(0, MaxZeroFill, rw)}, 1, ""},
-		{"a byte more", []Segment{seg(0, MaxZeroFill+1, rw)}, 0, "zero-filled bytes"},
+		{"as much as may be zero", []Segment{seg(0, maxZeroFill, rw)}, 1, ""},
+		{"a byte more", []Segment{seg(0, maxZeroFill+1, rw)}, 0, "zero-filled bytes"},
 		{"bytes that are given do not count", []Segment{filled}, 1, ""},
 		{"nor do those that nobody makes", []Segment{unmade}, 1, ""},
-		{"as far apart as may be", []Segment{seg(0x1000, 0x1000, rw), seg(MaxAddressRange, 0x1000, rw)}, 2, ""},
-		{"further", []Segment{seg(0x1000, 0x1000, rw), seg(MaxAddressRange, 0x1001, rw)}, 0, "span more than"},
+		{"as far apart as may be", []Segment{seg(0x1000, 0x1000, rw), seg(maxAddressRange, 0x1000, rw)}, 2, ""},
+		{"further", []Segment{seg(0x1000, 0x1000, rw), seg(maxAddressRange, 0x1001, rw)}, 0, "span more than"},
 		{"a guard stands anywhere", []Segment{seg(0, 0x1000, 0), seg(top-0x2000, 0x1000, rw), seg(top-0x1000, 0x1000, 0)}, 3, ""},
 	} {
 		m, err := newMemoryMap(tc.list)
@@ -196,7 +196,7 @@ func TestShapeSymbols(t *testing.T) {
 		{"a type below 0", strings.TrimSuffix(text, "0") + "-1", false},
 		{"a stride of 43 bits", strings.Replace(text, "4398046511103", "4398046511104", 1), false},
 	} {
-		got, ok := (&Symbol{Name: tc.text, Type: SymbolShape}).parseShape()
+		got, ok := (&Symbol{Name: tc.text, Type: symbolShape}).parseShape()
 		if ok != tc.ok || ok && (got.Extents != s.Extents || got.Strides != s.Strides || got.Type != 0) {
 			t.Errorf("%s: %+v, %v", tc.name, got, ok)
 		}

@@ -11,10 +11,10 @@ import (
 	"anesim"
 	"anesim/bench/internal/reference"
 	"anesim/bench/randomgraph"
-	ox "anesim/internal/onnxtest"
+	"anesim/internal/network/onnx"
+	ox "anesim/internal/network/onnxtest"
 	"anesim/loader"
 	"anesim/loader/network"
-	"anesim/loader/network/onnx"
 )
 
 // TestFloat32AgainstDefinitions compares random graphs, computed from their layers in float32, with

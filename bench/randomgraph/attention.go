@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"anesim/bench/internal/onnxgraph"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // addSqueezeExcitation adds a squeeze-and-excitation gate for x to the graph: an average over pixels, one

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"anesim/bench/internal/onnxgraph"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // A builder adds nodes to a graph and records the shape and the range of every tensor. Its

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"anesim/bench/internal/onnxgraph"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // addComputedOperand adds a Conv, ConvTranspose or BatchNormalization of x that reads its weights,

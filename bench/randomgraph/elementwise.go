@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"anesim/bench/internal/onnxgraph"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // chooseActivation returns the name of a random operator for addActivation. It often returns

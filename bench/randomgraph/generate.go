@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"anesim/bench/internal/onnxgraph"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // Options controls the size and the content of random graphs. The zero value of a field means its

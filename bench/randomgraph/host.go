@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"anesim/bench/internal/onnxgraph"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // addHostOperator adds an operator on x that the engine does not support and the host computes:

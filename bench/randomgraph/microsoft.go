@@ -1,7 +1,7 @@
 package randomgraph
 
 import (
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // addMicrosoftOperator adds an operator of the domain com.microsoft, as onnxruntime writes it when it

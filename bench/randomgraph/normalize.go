@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"anesim/bench/internal/onnxgraph"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // addSoftmax adds a Softmax, LogSoftmax or Hardmax of x along a random axis. It sometimes

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"anesim/bench/internal/onnxgraph"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // maxProducts is the largest number of multiplications of a convolution or a matmul.

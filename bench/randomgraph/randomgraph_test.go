@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"anesim/bench/internal/onnxgraph"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/golden.txt")

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"anesim/bench/internal/onnxgraph"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // chooseRecurrentAttributes returns attributes for other activations, whose results are from -1 to 1, a

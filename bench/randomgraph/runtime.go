@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 
 	"anesim/bench/internal/onnxgraph"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // Runtimes have operators that ONNX of version 22 lacks: those that onnxruntime writes when it fuses

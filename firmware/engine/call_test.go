@@ -12,9 +12,9 @@ import (
 	"anesim/firmware/engine"
 	"anesim/firmware/queue"
 	"anesim/hw/evidence"
+	"anesim/internal/material"
 	"anesim/loader"
 	"anesim/loader/lower"
-	"anesim/vectors/material"
 )
 
 // ownPrograms returns programs of this project: the built-in examples, layers of one and of several

@@ -328,7 +328,7 @@ func withSetting(p *loader.Program, s Setting) (*loader.Program, error) {
 		}
 		return &q, nil
 	}
-	if have := Parameters(p); !slices.Contains(have, s.Name) {
+	if have := parameters(p); !slices.Contains(have, s.Name) {
 		return nil, &BindError{Name: s.Name, Have: have}
 	}
 	for i := range q.Relocations {
@@ -412,9 +412,9 @@ func (l *Loaded) restoreInputs(inputs map[string][]float16.Float16) {
 	}
 }
 
-// Parameters returns the names of the program's run-time parameters, in the order in which
+// parameters returns the names of the program's run-time parameters, in the order in which
 // its relocations first use them.
-func Parameters(p *loader.Program) (names []string) {
+func parameters(p *loader.Program) (names []string) {
 	for _, r := range p.Parameters() {
 		names = append(names, r.Name)
 	}

@@ -10,8 +10,8 @@ import (
 // Properties of the task queues.
 const (
 	Queues       = 8
-	Stride       = 0x148 // bytes between the register blocks of two queues (decompiled)
-	MaxNetworkID = 255   // network ids are from 1 to 255
+	stride       = 0x148 // bytes between the register blocks of two queues (decompiled)
+	maxNetworkID = 255   // network ids are from 1 to 255
 )
 
 // hardwarePriority holds the value of each queue's priority register (decompiled).
@@ -122,7 +122,7 @@ type pending struct {
 
 // DefaultDepth is the default capacity of a queue. The documents give none, so the number of
 // network ids is used (assumed).
-const DefaultDepth = MaxNetworkID
+const DefaultDepth = maxNetworkID
 
 // A fifo holds the requests in one queue. It advances head instead of moving the remaining
 // requests whenever the first one is removed.

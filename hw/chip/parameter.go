@@ -7,7 +7,7 @@ import (
 
 	"anesim/hw"
 	"anesim/hw/evidence"
-	"anesim/hw/tiles"
+	"anesim/internal/datapath/tiles"
 	"anesim/internal/spelling"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"anesim/hw/execycles"
 	"anesim/hw/regs"
-	"anesim/vectors/material"
+	"anesim/internal/material"
 )
 
 // A storedText is a bare text of a corpus.

@@ -9,11 +9,11 @@ type Params struct {
 	Granule int // bytes that a bank transfers per cycle
 }
 
-// ConflictDepth returns the number of cycles needed to read one granule from each of several rows
+// conflictDepth returns the number of cycles needed to read one granule from each of several rows
 // that are stride bytes apart. Rows in the same bank are read one after the other, so the result is
 // ceil(rows / (banks/g)) with g = gcd(stride/granule, banks). This rule was read from the vendor's
 // code.
-func (p Params) ConflictDepth(rows int, stride uint32) int {
+func (p Params) conflictDepth(rows int, stride uint32) int {
 	if rows <= 1 {
 		return rows
 	}
@@ -105,7 +105,7 @@ func (p Params) Cycles(w Window, unicast bool) int {
 func (p Params) WritebackCycles(channels int, t Patch) clock.Cycles {
 	granules := channels * t.Rows * clock.CeilDiv(2*t.Width, p.Granule)
 	if t.Stride != 0 && t.Rows > 1 {
-		granules *= p.ConflictDepth(t.Rows, t.Stride)
+		granules *= p.conflictDepth(t.Rows, t.Stride)
 		granules = clock.CeilDiv(granules, clock.CeilDiv(t.Rows, p.Banks))
 	}
 	return clock.Cycles(clock.CeilDiv(granules, p.Banks))

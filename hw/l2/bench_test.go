@@ -66,7 +66,7 @@ func BenchmarkCycles(b *testing.B) {
 // TestLayoutsOfBenchmarks holds the two layouts to their names.
 func TestLayoutsOfBenchmarks(t *testing.T) {
 	for _, l := range layouts {
-		conflicts := m1.ConflictDepth(8, l.row) > 1
+		conflicts := m1.conflictDepth(8, l.row) > 1
 		if want := l.name == "conflicts"; conflicts != want {
 			t.Errorf("rows %#x bytes apart: conflicts %v, want %v", l.row, conflicts, want)
 		}

@@ -13,7 +13,7 @@ import (
 
 var m1 = Params{Bytes: 2 << 20, Banks: 64, Granule: 16}
 
-// ConflictDepth against a count of the granules that fall on each bank.
+// conflictDepth against a count of the granules that fall on each bank.
 func TestConflictDepthCountsBanks(t *testing.T) {
 	for rows := 1; rows <= 130; rows++ {
 		for stride := uint32(0); stride < 0x900; stride += 16 {
@@ -24,7 +24,7 @@ func TestConflictDepthCountsBanks(t *testing.T) {
 				load[b]++
 				worst = max(worst, load[b])
 			}
-			if got := m1.ConflictDepth(rows, stride); got != worst {
+			if got := m1.conflictDepth(rows, stride); got != worst {
 				t.Fatalf("%d rows %#x apart: depth %d, counted %d", rows, stride, got, worst)
 			}
 		}
@@ -36,7 +36,7 @@ func TestSkewsAvoidConflicts(t *testing.T) {
 	for _, tc := range []struct{ skewed, plain uint32 }{
 		{0x830, 0x800}, {0x1030, 0x1000}, {0x4050, 0x4000}, {0x430, 0x400}, {0x420, 0x400},
 	} {
-		if s, p := m1.ConflictDepth(8, tc.skewed), m1.ConflictDepth(8, tc.plain); s >= p {
+		if s, p := m1.conflictDepth(8, tc.skewed), m1.conflictDepth(8, tc.plain); s >= p {
 			t.Errorf("eight rows: stride %#x has depth %d, %#x has %d", tc.skewed, s, tc.plain, p)
 		}
 	}

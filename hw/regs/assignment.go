@@ -42,7 +42,7 @@ func ParseAssignment(text string) (r Register, field *Field, value uint32, err e
 	}
 	if r, ok = Lookup(path[0], path[1]); !ok {
 		// What has no register is better explained than called unknown.
-		if e := HeaderName(path[0] + "." + path[1]); e != nil {
+		if e := headerName(path[0] + "." + path[1]); e != nil {
 			return fail(e, "%v", e)
 		}
 		if e := Absent(path[0]); e != nil {

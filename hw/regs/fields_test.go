@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"anesim/hw/regs"
-	"anesim/vectors/material"
+	"anesim/internal/material"
 )
 
 // wordOf is the Go value that holds a register: of a group, or of the header.

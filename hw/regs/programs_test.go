@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"anesim/hw/regs"
-	"anesim/vectors/material"
+	"anesim/internal/material"
 )
 
 // A program is the text of a real program.

@@ -11,12 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"anesim"
-	"anesim/anesimtest/samples"
 	"anesim/firmware"
 	"anesim/hw"
 	"anesim/internal/check"
+	"anesim/internal/material"
 	"anesim/internal/report"
-	"anesim/vectors/material"
+	"anesim/internal/samples"
 )
 
 // entry runs a model with the options o and returns its baseline entry.

@@ -7,7 +7,7 @@ import (
 
 	"anesim"
 	"anesim/internal/check"
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
 	"anesim/internal/report"
 )
 

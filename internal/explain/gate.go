@@ -7,7 +7,7 @@ import (
 
 	"anesim/firmware"
 	"anesim/hw/clock"
-	"anesim/hw/tiles"
+	"anesim/internal/datapath/tiles"
 	"anesim/internal/report"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"anesim"
-	"anesim/anesimtest/samples"
 	"anesim/internal/explain"
+	"anesim/internal/samples"
 	"anesim/loader/network/weights"
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
-	"anesim/anesimtest/samples"
 	"anesim/internal/explain"
+	"anesim/internal/samples"
 	"anesim/loader/layer"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"anesim"
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
 )
 
 // A batch is read part by part: a part that begins where an older value began is no reading of

@@ -9,11 +9,11 @@ import (
 
 	"anesim"
 	"anesim/internal/lint"
+	"anesim/internal/material"
 	"anesim/loader"
 	"anesim/loader/lower"
 	"anesim/loader/network/partition"
 	"anesim/loader/network/weights"
-	"anesim/vectors/material"
 )
 
 // findings returns the findings for the programs of a model as text, and the number of its

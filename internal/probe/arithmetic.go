@@ -5,7 +5,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/hw/mac"
+	"anesim/internal/datapath/mac"
 )
 
 // An arithmetic computes sums of products by rules of which one or more may deviate from the

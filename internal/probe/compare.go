@@ -12,9 +12,9 @@ import (
 
 	"anesim"
 	"anesim/hw"
-	"anesim/hw/mac"
+	"anesim/internal/datapath/mac"
+	"anesim/internal/network/coreml"
 	"anesim/internal/report"
-	"anesim/loader/network/coreml"
 )
 
 // A Verdict says whether results follow a rule.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"sync"
 
-	"anesim/loader/network/coreml"
-	"anesim/loader/network/mil"
+	"anesim/internal/network/coreml"
+	"anesim/internal/network/mil"
 )
 
 var (

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"sync"
 
-	"anesim/loader/network/mil"
-	"anesim/vectors/numpy"
+	"anesim/internal/network/mil"
+	"anesim/internal/numpy"
 )
 
 // theModel returns the probe's model, which nobody may change.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/loader/network/mil"
+	"anesim/internal/network/mil"
 )
 
 type half = float16.Float16

@@ -18,8 +18,8 @@ import (
 
 	"anesim"
 	"anesim/hw"
-	"anesim/hw/mac"
-	"anesim/vectors"
+	"anesim/internal/datapath/mac"
+	"anesim/internal/vectors"
 )
 
 // laterChip is an M1 with the two properties of M4 and M6.

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"anesim/hw"
-	"anesim/hw/mac"
+	"anesim/internal/datapath/mac"
 )
 
 // A rule states a property of the arithmetic that the results of some questions decide.

@@ -6,7 +6,7 @@ import (
 
 	"anesim/hw"
 	"anesim/hw/dma"
-	"anesim/hw/tiles"
+	"anesim/internal/datapath/tiles"
 )
 
 // Every cause has its sentence, with its share, and no advice that nobody has tried.

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"anesim"
-	"anesim/anesimtest/samples"
 	"anesim/internal/report"
+	"anesim/internal/samples"
 )
 
 // A result depends on nothing but its input: a model gives the same document before and after a run

@@ -1,9 +1,9 @@
 package report
 
 import (
-	"anesim/firmware/broker"
-	"anesim/firmware/traffic"
 	"anesim/hw/clock"
+	"anesim/internal/firmware/broker"
+	"anesim/internal/firmware/traffic"
 	"anesim/internal/scripts"
 )
 

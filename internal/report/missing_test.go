@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"anesim"
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
 	"anesim/loader/network"
 )
 

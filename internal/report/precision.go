@@ -10,8 +10,8 @@ import (
 
 	"anesim"
 	"anesim/hw"
-	"anesim/hw/mac"
-	"anesim/hw/tiles"
+	"anesim/internal/datapath/mac"
+	"anesim/internal/datapath/tiles"
 	"anesim/loader/layer"
 	"anesim/loader/network/list"
 )

@@ -9,8 +9,8 @@ import (
 	"github.com/google/pprof/profile"
 
 	"anesim"
-	"anesim/anesimtest/samples"
 	"anesim/internal/report"
+	"anesim/internal/samples"
 )
 
 const profiledNetwork = `inputs: {x: {c: 16, h: 8, w: 8}}

@@ -7,7 +7,7 @@ import (
 	"sort"
 
 	"anesim/firmware/queue"
-	"anesim/firmware/traffic"
+	"anesim/internal/firmware/traffic"
 	"anesim/internal/scripts"
 )
 

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"anesim/firmware/traffic"
+	"anesim/internal/firmware/traffic"
 	"anesim/internal/report"
 	"anesim/internal/scripts"
 )

@@ -17,10 +17,10 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"anesim"
-	"anesim/anesimtest/samples"
 	"anesim/firmware/engine"
+	"anesim/internal/material"
 	"anesim/internal/report"
-	"anesim/vectors/material"
+	"anesim/internal/samples"
 )
 
 // A message is a decoded protocol-buffer message: numbers and bytes by field.

@@ -7,7 +7,7 @@ import (
 
 	"anesim"
 	"anesim/firmware/engine"
-	"anesim/firmware/traffic"
+	"anesim/internal/firmware/traffic"
 )
 
 // A Load is the outcome of a script in which several clients share one engine. Alone holds the

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"log"
 
-	"anesim/firmware/traffic"
+	"anesim/internal/firmware/traffic"
 	"anesim/internal/scripts"
 )
 

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"anesim"
-	"anesim/firmware/command"
-	"anesim/firmware/driver"
 	"anesim/firmware/engine"
-	"anesim/firmware/machine"
-	"anesim/firmware/traffic"
+	"anesim/internal/firmware/command"
+	"anesim/internal/firmware/driver"
+	"anesim/internal/firmware/machine"
+	"anesim/internal/firmware/traffic"
 	"anesim/internal/scripts"
 	"anesim/loader"
 )

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"anesim"
-	"anesim/loader/network/keys"
+	"anesim/internal/network/keys"
 )
 
 // A workload is the program of a point: an operation whose keys are axes, or a fixed model.

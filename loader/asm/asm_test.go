@@ -11,11 +11,11 @@ import (
 	"testing"
 
 	"anesim/hw/regs"
+	"anesim/internal/material"
 	"anesim/loader"
 	"anesim/loader/internal/cost"
 	"anesim/loader/internal/rules"
 	"anesim/loader/lower"
-	"anesim/vectors/material"
 )
 
 // programs are the files whose text is taken apart: our own, and those of the vendor's

@@ -89,7 +89,7 @@ func activationName(n regs.Nonlinear) string {
 }
 
 // describePlanarOperation returns the operation of a planar task as a list of phrases in
-// the order of its stages. Package hw/planar documents the stages.
+// the order of its stages. Package internal/datapath/planar documents the stages.
 func describePlanarOperation(g *regs.Groups, o *regs.Operands) []string {
 	form, pe := g.Common.Cfg.PlanarForm(), &g.PE
 	what := planarSourceName(g)

@@ -4,8 +4,8 @@ import (
 	"crypto/sha256"
 	"fmt"
 
+	"anesim/internal/enums"
 	"anesim/loader"
-	"anesim/loader/enums"
 )
 
 // A Part is a piece of a network that the engine runs as one program.

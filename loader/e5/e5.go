@@ -1,6 +1,6 @@
 package e5
 
-import "anesim/loader/enums"
+import "anesim/internal/enums"
 
 // formatVersion is the version number in all known dispatch descriptors.
 const formatVersion = 4

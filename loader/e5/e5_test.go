@@ -14,8 +14,8 @@ import (
 	flatbuffers "github.com/google/flatbuffers/go"
 	"github.com/google/go-cmp/cmp"
 
+	"anesim/internal/enums"
 	"anesim/loader"
-	"anesim/loader/enums"
 	"anesim/loader/internal/cost"
 	"anesim/loader/internal/rules"
 	"anesim/loader/layer"

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"anesim/internal/enums"
 	"anesim/loader"
-	"anesim/loader/enums"
 )
 
 // Operations name symbols by their place; a piece reads what the one before wrote, and the

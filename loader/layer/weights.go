@@ -12,7 +12,7 @@ import (
 type Form uint8
 
 // The forms of weights. The vendor's programs at hand contain dense fp16 only, so the layout of
-// codebooks, scales and masks in the other forms is assumed (see hw/tiles).
+// codebooks, scales and masks in the other forms is assumed (see internal/datapath/tiles).
 const (
 	FormFP16    Form = iota
 	FormPalette      // indices of 4 or 8 bits, with one codebook per lane

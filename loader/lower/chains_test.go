@@ -15,11 +15,11 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/hw/mac"
 	"anesim/hw/regs"
+	"anesim/internal/datapath/mac"
+	"anesim/internal/material"
 	"anesim/loader/internal/lower/join"
 	"anesim/loader/layer"
-	"anesim/vectors/material"
 )
 
 // A ChainNet is a network of rows in the making. Weights are random where r is not nil,

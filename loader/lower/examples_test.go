@@ -17,10 +17,10 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/hw/mac"
+	"anesim/internal/datapath/mac"
+	"anesim/internal/material"
 	"anesim/loader/internal/lower/coeff"
 	"anesim/loader/layer"
-	"anesim/vectors/material"
 )
 
 // An example is a real program and the layer its name states.

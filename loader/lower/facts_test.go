@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"anesim"
+	"anesim/internal/material"
 	"anesim/loader/lower"
 	"anesim/loader/network/weights"
-	"anesim/vectors/material"
 )
 
 // TestFacts compares layers whose text is not at hand with what is known of the compiler's programs:

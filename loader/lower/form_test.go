@@ -10,7 +10,7 @@ import (
 
 	"anesim"
 	"anesim/hw"
-	"anesim/hw/tiles"
+	"anesim/internal/datapath/tiles"
 	"anesim/loader/layer"
 	. "anesim/loader/lower"
 	"anesim/loader/network/list"

@@ -10,9 +10,9 @@ import (
 
 	"anesim/hw/execycles"
 	"anesim/hw/regs"
+	"anesim/internal/material"
 	"anesim/loader"
 	"anesim/loader/internal/lower/chain"
-	"anesim/vectors/material"
 )
 
 // TestIdentityFacts holds the identity layer to the format document's tables.

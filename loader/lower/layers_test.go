@@ -9,12 +9,12 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/internal/network/keys"
 	"anesim/loader"
 	"anesim/loader/internal/golden"
 	"anesim/loader/internal/lower/join"
 	"anesim/loader/layer"
 	. "anesim/loader/lower"
-	"anesim/loader/network/keys"
 	"anesim/loader/network/list"
 )
 

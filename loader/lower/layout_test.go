@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"anesim/hw/regs"
+	"anesim/internal/material"
 	"anesim/loader/internal/lower/coeff"
 	"anesim/loader/internal/lower/family"
 	"anesim/loader/internal/lower/task"
 	"anesim/loader/layer"
-	"anesim/vectors/material"
 )
 
 // layoutRows reads a table of layout words, its first line without the mark of a comment.

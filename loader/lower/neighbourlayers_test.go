@@ -10,9 +10,9 @@ import (
 	"anesim/hw/execycles"
 	"anesim/hw/regs"
 	"anesim/internal/lint"
+	"anesim/internal/network/keys"
 	"anesim/loader/layer"
 	. "anesim/loader/lower"
-	"anesim/loader/network/keys"
 )
 
 // neighbourBases are layers of the kinds whose texts are at hand, near the texts' sizes.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/hw/mac"
+	"anesim/internal/datapath/mac"
 	"anesim/loader/layer"
 	. "anesim/loader/lower"
 )

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/hw/mac"
 	"anesim/hw/regs"
+	"anesim/internal/datapath/mac"
 	"anesim/loader/layer"
 )
 

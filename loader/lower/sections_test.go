@@ -10,7 +10,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/hw/dma"
-	"anesim/hw/tiles"
+	"anesim/internal/datapath/tiles"
 	"anesim/loader"
 	"anesim/loader/internal/lower/family"
 	"anesim/loader/internal/lower/task"

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"testing"
 
-	"anesim/hw/mac"
 	"anesim/hw/regs"
+	"anesim/internal/datapath/mac"
 	"anesim/loader/internal/lower/coeff"
 	"anesim/loader/layer"
 )

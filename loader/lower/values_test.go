@@ -12,7 +12,7 @@ import (
 
 	"anesim"
 	"anesim/hw"
-	"anesim/hw/mac"
+	"anesim/internal/datapath/mac"
 	"anesim/loader/layer"
 	. "anesim/loader/lower"
 	"anesim/loader/network/list"

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
 	"anesim/loader/network/list"
 )
 

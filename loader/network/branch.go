@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"anesim/internal/network/graph"
 	"anesim/loader/layer"
 	"anesim/loader/network/internal/choose"
-	"anesim/loader/network/internal/graph"
 )
 
 // readConditional makes layers for an If node whose condition is computed when the network runs:

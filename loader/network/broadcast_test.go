@@ -3,7 +3,7 @@ package network
 import (
 	"testing"
 
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
 )
 
 // TestOldBroadcastOfConstants folds a sum whose second operand has a place among the axes of the

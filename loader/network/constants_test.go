@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
 	. "anesim/loader/network"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/loader/network/coreml"
-	"anesim/loader/network/mil"
+	"anesim/internal/network/coreml"
+	"anesim/internal/network/mil"
 )
 
 var (

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // isSingleInteger reports whether v is an input of one integer or truth value, such as the flag that

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 	"anesim/loader/network/list"
 )
 

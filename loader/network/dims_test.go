@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	nt "anesim/internal/neuraltest"
-	ox "anesim/internal/onnxtest"
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
+	nt "anesim/internal/network/neuraltest"
+	"anesim/internal/network/onnx"
+	ox "anesim/internal/network/onnxtest"
 	"anesim/loader/network/list"
-	"anesim/loader/network/onnx"
 )
 
 // TestUnknownDims gives sizes to dimensions that are all named "?", which stands for no name.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
 	"anesim/loader/network/list"
 )
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
 )
 
 // TestEmptyCache reads a decoder whose cache has no elements before the first token: the cache is no

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"log"
 
+	"anesim/internal/network/keys"
 	"anesim/loader/network"
-	"anesim/loader/network/keys"
 	"anesim/loader/network/partition"
 )
 

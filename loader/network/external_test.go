@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	ox "anesim/internal/onnxtest"
-	"anesim/loader/network/coreml"
-	"anesim/loader/network/mil"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/coreml"
+	"anesim/internal/network/mil"
+	"anesim/internal/network/onnx"
+	ox "anesim/internal/network/onnxtest"
 )
 
 // newExternalConstant returns a float32 constant whose values are stored in another file, at an

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	ox "anesim/internal/onnxtest"
-	"anesim/loader/network/mil"
+	"anesim/internal/network/mil"
+	ox "anesim/internal/network/onnxtest"
 	"anesim/loader/network/partition"
 )
 

@@ -8,10 +8,10 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	nt "anesim/internal/neuraltest"
-	"anesim/loader/network/coreml"
+	"anesim/internal/network/coreml"
+	"anesim/internal/network/mil"
+	nt "anesim/internal/network/neuraltest"
 	"anesim/loader/network/list"
-	"anesim/loader/network/mil"
 )
 
 const twoFunctions = `program(1.3)

@@ -15,11 +15,11 @@ import (
 
 	"github.com/x448/float16"
 
-	ox "anesim/internal/onnxtest"
+	"anesim/internal/network/graph"
+	"anesim/internal/network/keys"
+	ox "anesim/internal/network/onnxtest"
 	"anesim/loader/internal/golden"
 	"anesim/loader/layer"
-	"anesim/loader/network/internal/graph"
-	"anesim/loader/network/keys"
 	"anesim/loader/network/list"
 	"anesim/loader/network/partition"
 	"anesim/loader/network/regroup"

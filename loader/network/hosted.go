@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 	"anesim/loader/network/internal/ops"
 	"anesim/loader/network/internal/settle"
 	"anesim/loader/network/list"

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
 )
 
 // TestLayersOfSmallFiles reads two LSTMs of 512 steps in both directions, which are 21,559 layers

@@ -6,9 +6,9 @@ import (
 
 	"github.com/x448/float16"
 
-	ox "anesim/internal/onnxtest"
+	"anesim/internal/network/onnx"
+	ox "anesim/internal/network/onnxtest"
 	. "anesim/loader/network"
-	"anesim/loader/network/onnx"
 )
 
 // newCast returns the attribute of a Cast to the given type.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	ox "anesim/internal/onnxtest"
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
+	ox "anesim/internal/network/onnxtest"
 )
 
 // newLoop returns a model with a loop of n iterations, where n is a part that defines the tensor n.

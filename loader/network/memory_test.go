@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"testing"
 
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
 )
 
 // TestMemoryOfReading checks that reading a file allocates memory in proportion to its size, even if

@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 
-	"anesim/loader/network/coreml"
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/coreml"
+	"anesim/internal/network/graph"
+	"anesim/internal/network/mil"
+	"anesim/internal/network/wire"
+	"anesim/loader/network/internal/neural"
 	"anesim/loader/network/internal/translate"
 	"anesim/loader/network/list"
-	"anesim/loader/network/mil"
-	"anesim/loader/network/neural"
-	"anesim/loader/network/wire"
 )
 
 // maxProgramText is the size of the longest program text that is read.

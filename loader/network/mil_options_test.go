@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 	"anesim/loader/network/list"
 )
 

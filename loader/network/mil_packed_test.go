@@ -11,13 +11,13 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/internal/onnxtest"
+	"anesim/internal/network/coreml"
+	"anesim/internal/network/mil"
+	"anesim/internal/network/onnx"
+	"anesim/internal/network/onnxtest"
 	"anesim/loader/layer"
 	"anesim/loader/network/bundle"
-	"anesim/loader/network/coreml"
 	"anesim/loader/network/list"
-	"anesim/loader/network/mil"
-	"anesim/loader/network/onnx"
 	"anesim/loader/network/partition"
 )
 

@@ -10,14 +10,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	nt "anesim/internal/neuraltest"
+	"anesim/internal/material"
+	"anesim/internal/network/coreml"
+	"anesim/internal/network/mil"
+	nt "anesim/internal/network/neuraltest"
+	"anesim/internal/network/onnx"
 	"anesim/loader/layer"
-	"anesim/loader/network/coreml"
 	"anesim/loader/network/list"
-	"anesim/loader/network/mil"
-	"anesim/loader/network/onnx"
 	"anesim/loader/network/partition"
-	"anesim/vectors/material"
 )
 
 // small is a network of what packages hold: weights in a file and here, batch

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
+	"anesim/internal/network/onnx"
 	"anesim/loader/network/list"
-	"anesim/loader/network/onnx"
 )
 
 // ReadONNX reads a network from the content of an ONNX file. Operators that the engine cannot run

@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"anesim/internal/network/keys"
+	"anesim/internal/network/onnx"
 	"anesim/loader/layer"
-	"anesim/loader/network/keys"
 	"anesim/loader/network/list"
-	"anesim/loader/network/onnx"
 )
 
 // Options supplies sizes and other information that a network's file may lack. The zero value is

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
 )
 
 // newNumber returns a constant with one element.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"anesim/internal/network/graph"
 	"anesim/loader/layer"
 	"anesim/loader/network/internal/choose"
-	"anesim/loader/network/internal/graph"
 	"anesim/loader/network/internal/settle"
 	"anesim/loader/network/list"
 )

@@ -9,7 +9,7 @@ import (
 
 	"anesim"
 	"anesim/hw"
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
 	. "anesim/loader/network"
 	"anesim/loader/network/list"
 	"anesim/loader/network/partition"

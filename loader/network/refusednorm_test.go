@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
 )
 
 // A layer norm of the sizes that Apple's compiler is known to refuse, depending on its constants, has a

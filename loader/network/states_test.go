@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/loader/network/coreml"
+	"anesim/internal/network/coreml"
+	"anesim/internal/network/mil"
+	"anesim/internal/network/wire"
 	"anesim/loader/network/list"
-	"anesim/loader/network/mil"
-	"anesim/loader/network/wire"
 )
 
 const (

@@ -100,7 +100,7 @@ func TestEveryPermissionIsUsed(t *testing.T) {
 	}
 }
 
-// unused returns the permissions of a plan that no import needs, such as "hw/planar: hw/regs",
+// unused returns the permissions of a plan that no import needs, such as "internal/datapath/planar: hw/regs",
 // sorted. It ignores "*".
 func unused(plan map[string][]string, imported map[string]map[string]bool) []string {
 	var list []string

@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// Only package vectors/material knows where the reference material is. Several tests once looked in
+// Only package internal/material knows where the reference material is. Several tests once looked in
 // a wrong directory and skipped with the material beside the checkout.
 func TestMaterialHasOnePlace(t *testing.T) {
-	const home = "vectors/material"
+	const home = "internal/material"
 	fset, files := token.NewFileSet(), 0
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -21,7 +21,7 @@ func TestUnitsUseNoBitPositions(t *testing.T) {
 	words := registerNames(t)
 	files := 0
 	for _, s := range sources(t) {
-		if dir := s.dir(); dir != "hw" && !strings.HasPrefix(dir, "hw/") || dir == "hw/regs" || strings.HasPrefix(dir, "hw/regs/") {
+		if !isUnit(s.dir()) {
 			continue
 		}
 		files++
@@ -32,6 +32,12 @@ func TestUnitsUseNoBitPositions(t *testing.T) {
 	if files < 80 {
 		t.Errorf("%d files looked at", files)
 	}
+}
+
+// isUnit reports whether a directory has code of the engine's units, but for that of the registers.
+func isUnit(dir string) bool {
+	below := func(parent string) bool { return dir == parent || strings.HasPrefix(dir, parent+"/") }
+	return (below("hw") || below("internal/datapath")) && !below("hw/regs")
 }
 
 // registerNames returns the names of the registers of the groups and of their word types.
@@ -192,7 +198,7 @@ var behindMeanings = []string{"DepMode", "TaskNID"}
 
 func TestUnitsAskForMeanings(t *testing.T) {
 	for _, s := range sources(t) {
-		if dir := s.dir(); dir != "hw" && !strings.HasPrefix(dir, "hw/") || dir == "hw/regs" || strings.HasPrefix(dir, "hw/regs/") {
+		if !isUnit(s.dir()) {
 			continue
 		}
 		for _, at := range callsOf(s.file, behindMeanings) {

@@ -9,9 +9,9 @@ import (
 
 	"anesim/bench/internal/onnxruntime"
 	"anesim/bench/internal/reference"
-	ox "anesim/internal/onnxtest"
-	"anesim/loader/network/onnx"
-	"anesim/vectors/material"
+	"anesim/internal/material"
+	"anesim/internal/network/onnx"
+	ox "anesim/internal/network/onnxtest"
 )
 
 // combinations are networks whose operators were once wrong in combination, although each is

@@ -11,10 +11,11 @@ import (
 
 	"anesim"
 	"anesim/bench/internal/reference"
-	"anesim/hw/mac"
+	"anesim/bench/internal/summation"
+	"anesim/internal/datapath/mac"
+	"anesim/internal/network/onnx"
 	"anesim/loader/network"
 	"anesim/loader/network/list"
-	"anesim/loader/network/onnx"
 	"anesim/loader/network/partition"
 )
 
@@ -58,7 +59,7 @@ func Read(file []byte, inputs map[string]*reference.Tensor) (*Network, error) {
 	if n.Half, err = reference.Run(m, inputs, reference.Options{Round: roundToHalf, Nearest: roundHalvesUp, Function: endFunctions}); err != nil {
 		return nil, err
 	}
-	if n.Added, err = reference.Run(m, inputs, reference.Options{Round: reference.RoundHalf, Reduce: reference.H13.Reduce, Function: endFunctions}); err != nil {
+	if n.Added, err = reference.Run(m, inputs, reference.Options{Round: reference.RoundHalf, Reduce: summation.H13.Reduce, Function: endFunctions}); err != nil {
 		return nil, err
 	}
 	// Tables may err to one side all along, so errors of random sign alone would understate the tolerance.

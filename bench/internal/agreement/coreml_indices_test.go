@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	nt "anesim/internal/neuraltest"
+	nt "anesim/internal/network/neuraltest"
 )
 
 // TestCoreMLIndices computes layers of Core ML's older form that select or order elements, with values

@@ -9,9 +9,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"anesim/bench/internal/reference"
-	nt "anesim/internal/neuraltest"
+	nt "anesim/internal/network/neuraltest"
+	"anesim/internal/network/onnx"
 	"anesim/loader/network"
-	"anesim/loader/network/onnx"
 )
 
 // A plane holds a tensor of channels, rows and columns.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/bench/internal/reference"
-	"anesim/hw/mac"
-	"anesim/vectors"
+	"anesim/bench/internal/summation"
+	"anesim/internal/datapath/mac"
+	"anesim/internal/vectors"
 )
 
 // arithmetics are those of the model, each with the one of the reference, which was written from the
@@ -18,8 +18,8 @@ import (
 var arithmetics = []struct {
 	name  string
 	model mac.Arithmetic
-	want  reference.Arithmetic
-}{{"H13", mac.H13, reference.H13}, {"later", mac.Later, reference.Later}}
+	want  summation.Arithmetic
+}{{"H13", mac.H13, summation.H13}, {"later", mac.Later, summation.Later}}
 
 // TestAccumulations computes the single sums that were asked of M4 and M6.
 func TestAccumulations(t *testing.T) {
@@ -69,13 +69,13 @@ func TestDot(t *testing.T) {
 }
 
 // compareSums compares the sum of products in the model with the reference.
-func compareSums(t *testing.T, model mac.Arithmetic, reference reference.Arithmetic, bias float32, x, w []float16.Float16) {
+func compareSums(t *testing.T, model mac.Arithmetic, definition summation.Arithmetic, bias float32, x, w []float16.Float16) {
 	t.Helper()
-	got, want := model.DotBias(bias, x, w), reference.DotBias(bias, x, w)
+	got, want := model.DotBias(bias, x, w), definition.DotBias(bias, x, w)
 	if got != want {
 		t.Errorf("inputs %v and weights %v from bias %g: %v (%#04x); want %v (%#04x)", x, w, bias, got, got.Bits(), want, want.Bits())
 	}
-	if got, want := model.Dot(x, w), reference.Dot(x, w); got != want {
+	if got, want := model.Dot(x, w), definition.Dot(x, w); got != want {
 		t.Errorf("inputs %v and weights %v: %v (%#04x); want %v (%#04x)", x, w, got, got.Bits(), want, want.Bits())
 	}
 }

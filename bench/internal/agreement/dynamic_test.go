@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"anesim/bench/internal/reference"
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
 )
 
 // boxes are two groups of boxes that overlap and two that stand alone, with the scores of two

@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"anesim"
+	"anesim/internal/material"
 	"anesim/loader/network"
 	"anesim/loader/network/list"
 	"anesim/loader/network/partition"
-	"anesim/vectors/material"
 )
 
 // examples are the networks among the command's examples.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
 )
 
 // exporterForms are forms in which exporters write networks, by a description of each. Every graph

@@ -3,7 +3,7 @@ package agreement
 import (
 	"testing"
 
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
 )
 
 // TestForms compares forms of operators that exporters rarely write with the definition. Each graph

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"anesim/bench/internal/onnxgraph"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // A gap is a known defect of networks on the engine that random graphs show.

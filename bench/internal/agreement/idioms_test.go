@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"anesim/vectors/material"
+	"anesim/internal/material"
 )
 
 // TestSharedIdioms compares forms in which exporters write networks, and which were once refused or

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"anesim/bench/internal/reference"
+	"anesim/internal/network/onnx"
 	"anesim/loader/network"
-	"anesim/loader/network/onnx"
 )
 
 // TestMILForms computes operations of Core ML whose meaning differs from that of the most similar

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"anesim/bench/internal/reference"
-	ox "anesim/internal/onnxtest"
+	"anesim/internal/network/onnx"
+	ox "anesim/internal/network/onnxtest"
 	"anesim/loader/network"
-	"anesim/loader/network/onnx"
 )
 
 // milForms are layers as Core ML's converters write them, and the same layers in operators of ONNX. Both have

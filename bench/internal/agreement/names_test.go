@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"anesim/bench/internal/reference"
+	"anesim/internal/network/onnx"
 	"anesim/loader/network"
-	"anesim/loader/network/onnx"
 )
 
 // TestSharedNames computes operations that have constants and the same name.

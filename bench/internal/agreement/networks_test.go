@@ -17,9 +17,10 @@ import (
 	"anesim/bench/internal/npm"
 	"anesim/bench/internal/onnxruntime"
 	"anesim/bench/internal/reference"
+	"anesim/bench/internal/summation"
+	"anesim/internal/network/onnx"
 	"anesim/loader/network"
 	"anesim/loader/network/list"
-	"anesim/loader/network/onnx"
 	"anesim/loader/network/partition"
 )
 
@@ -144,7 +145,7 @@ var definitions = [4]reference.Options{
 	{},
 	{Round: reference.RoundHalf},
 	{Round: reference.RoundHalf, Function: engineFunction},
-	{Round: reference.RoundHalfAway, Function: engineFunction, Reduce: reference.H13.Reduce},
+	{Round: reference.RoundHalfAway, Function: engineFunction, Reduce: summation.H13.Reduce},
 }
 
 const measuredHead = `| network | nodes | nodes, MACs on the engine | exact: RMS, largest | fp16 between nodes | and tables | and sums | same choice |

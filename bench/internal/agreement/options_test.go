@@ -14,8 +14,8 @@ import (
 	"anesim/bench/internal/onnxgraph"
 	"anesim/bench/internal/onnxruntime"
 	"anesim/bench/internal/reference"
+	"anesim/internal/network/onnx"
 	"anesim/loader/network"
-	"anesim/loader/network/onnx"
 )
 
 // optionTable lists, for each operator, a plain call and the optional attributes and inputs that

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"anesim/bench/internal/randomprogram"
+	"anesim/internal/network/onnx"
 	"anesim/loader/network"
-	"anesim/loader/network/onnx"
 )
 
 var programs = flag.Int("programs", 300, "random MIL programs to compare")

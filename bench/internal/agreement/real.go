@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"anesim/bench/internal/reference"
+	"anesim/internal/network/onnx"
 	"anesim/loader/network/list"
-	"anesim/loader/network/onnx"
 )
 
 // plausibleInputs returns pseudo-random float32 inputs that resemble real data for the network n.

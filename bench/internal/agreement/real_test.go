@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"anesim/bench/internal/reference"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 func TestMeasureDifference(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"anesim"
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
 )
 
 // recurrentNode returns a graph with the recurrent operator op, which reads 3 steps of 2 sequences

@@ -13,7 +13,7 @@ import (
 	"anesim/bench/internal/onnxgraph"
 	"anesim/bench/internal/onnxruntime"
 	"anesim/bench/randomgraph"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // cropsUnchangedAxis reports whether a node of g resizes a region by tf_crop_and_resize, and the

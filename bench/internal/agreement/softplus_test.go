@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"anesim/bench/internal/reference"
-	ox "anesim/internal/onnxtest"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
+	ox "anesim/internal/network/onnxtest"
 )
 
 // TestSoftplusEnds checks that softplus, alone, written out and in Mish, is right up to the last number

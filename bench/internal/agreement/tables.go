@@ -6,7 +6,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/hw/mac"
+	"anesim/internal/datapath/mac"
 )
 
 // tableActivations maps elementary functions of package reference to the engine's tables.

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"anesim/bench/internal/reference"
+	"anesim/internal/network/onnx"
 	"anesim/loader/network"
-	"anesim/loader/network/onnx"
 )
 
 var (

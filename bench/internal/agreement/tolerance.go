@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // tableErrors are the largest errors of the engine's activation tables, as shares of results

@@ -12,9 +12,9 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
+	"anesim/internal/network/keys"
 	"anesim/loader/layer"
 	"anesim/loader/network"
-	"anesim/loader/network/keys"
 )
 
 var yamlNetworks = flag.Int("yaml", 30, "random YAML networks to compare")

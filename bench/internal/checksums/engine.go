@@ -34,7 +34,7 @@ type Engine interface {
 }
 
 // Plain returns an engine that computes layers by the rules of the arithmetic. The function reduce
-// sums products, like [reference.Arithmetic.AddProducts].
+// sums products, like [summation.Arithmetic.AddProducts].
 func Plain(reduce func(acc, panel, taps []float64)) Engine { return plain{reduce} }
 
 type plain struct {

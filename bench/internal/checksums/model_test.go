@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"anesim"
-	"anesim/vectors"
+	"anesim/internal/vectors"
 )
 
 // TestModel computes the published checksums with the model.

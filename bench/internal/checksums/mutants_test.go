@@ -8,11 +8,11 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/bench/internal/reference"
-	"anesim/vectors"
+	"anesim/bench/internal/summation"
+	"anesim/internal/vectors"
 )
 
-// A rule has the parts of [reference.Arithmetic] that can be changed.
+// A rule has the parts of [summation.Arithmetic] that can be changed.
 type rule struct {
 	least      int     // exponent of the least product that counts
 	byValue    bool    // products below one unit are dropped, whatever their exponents are
@@ -205,7 +205,7 @@ func (r rule) dotHalves(bias float64, x, w []half) half {
 	value := func(list []half) []float64 {
 		v := make([]float64, len(list))
 		for i, h := range list {
-			v[i] = reference.Arithmetic{KeepInfinities: r.infinities}.Value(h)
+			v[i] = summation.Arithmetic{KeepInfinities: r.infinities}.Value(h)
 		}
 		return v
 	}
@@ -289,8 +289,8 @@ func TestRuleIsReference(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 5))
 	for _, c := range []struct {
 		rule rule
-		want reference.Arithmetic
-	}{{m1(), reference.H13}, {m6(), reference.Later}} {
+		want summation.Arithmetic
+	}{{m1(), summation.H13}, {m6(), summation.Later}} {
 		for range 20000 {
 			x, w := make([]half, 1+rng.IntN(12)), []half(nil)
 			for i := range x {

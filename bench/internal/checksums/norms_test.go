@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"anesim"
-	ox "anesim/internal/onnxtest"
-	"anesim/vectors"
-	"anesim/vectors/numpy"
+	ox "anesim/internal/network/onnxtest"
+	"anesim/internal/numpy"
+	"anesim/internal/vectors"
 )
 
 // TestOpenLayerNorm computes a layer norm with the model, as TestOpen does with sums. The draws are a

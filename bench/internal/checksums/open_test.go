@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"anesim/vectors"
-	"anesim/vectors/numpy"
+	"anesim/internal/numpy"
+	"anesim/internal/vectors"
 )
 
 // TestOpen computes layers whose arithmetic is not known with the model. The model must not give the

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/internal/reference"
-	"anesim/vectors"
+	"anesim/bench/internal/summation"
+	"anesim/internal/vectors"
 )
 
 // cases returns the published checksums by the names of their rows.
@@ -80,10 +80,10 @@ func TestPlain(t *testing.T) {
 		t.Run(r.Name, func(t *testing.T) {
 			t.Parallel()
 			if want.State == vectors.NotModeled {
-				checkRow(t, r, want, winograd{Plain(reference.Later.AddProducts)})
+				checkRow(t, r, want, winograd{Plain(summation.Later.AddProducts)})
 				return
 			}
-			checkRow(t, r, want, Plain(reference.H13.AddProducts))
+			checkRow(t, r, want, Plain(summation.H13.AddProducts))
 		})
 	}
 }
@@ -144,7 +144,7 @@ func (e winograd) Convolve(x *Tensor, weights []half, outputs, size int) (*Tenso
 		}
 		for column, panel := range [2][]float64{even, odd} {
 			sums := make([]float64, x.Height*tiles)
-			reference.Later.AddProducts(sums, panel, taps[column])
+			summation.Later.AddProducts(sums, panel, taps[column])
 			for i, v := range sums {
 				out.Data[o*x.countPixels()+2*i+column] = narrowExact(v)
 			}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"anesim/vectors/numpy"
+	"anesim/internal/numpy"
 )
 
 // A Row computes a layer with the inputs of a published script.

@@ -3,7 +3,7 @@ package exporters
 import (
 	"math"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // paddleForms are layers as Paddle2ONNX writes them.

@@ -3,7 +3,7 @@ package exporters
 import (
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // A scale of a quantized tensor is a power of two and its values are steps of it, mostly: what lies

@@ -3,7 +3,7 @@ package exporters
 import (
 	"math"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // A spelling writes a function of each element as exporters spell it: the operands of products and sums in

@@ -3,7 +3,7 @@ package exporters
 import (
 	"math"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // toChannelsFirst and toChannelsLast transpose an image between TensorFlow's order, channels last, and ONNX's. tf2onnx

@@ -2,7 +2,7 @@ package exporters
 
 import (
 	"anesim/bench/internal/onnxgraph"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // torchImageForms are layers over images as PyTorch's exporters write them.

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"anesim/bench/internal/onnxgraph"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // addAttention adds the attention of queries q over keys k and values v, [N,T,C] each, in heads. The mask is

@@ -9,7 +9,7 @@ import (
 
 	"anesim/bench/internal/onnxgraph"
 	"anesim/bench/internal/reference"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // A writer writes a graph node by node and computes each node, so that shapes are known.

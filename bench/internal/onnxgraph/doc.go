@@ -7,5 +7,5 @@
 //	Coverage: the pairs and triples of operators that were seen
 //
 // A graph keeps the values of its inputs, and the shape and range of every tensor. The package
-// randomgraph makes such graphs. The package loader/network/onnx reads the files.
+// randomgraph makes such graphs. The package internal/network/onnx reads the files.
 package onnxgraph

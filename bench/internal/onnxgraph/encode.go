@@ -11,8 +11,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"anesim/loader/network/onnx"
-	"anesim/loader/network/wire"
+	"anesim/internal/network/onnx"
+	"anesim/internal/network/wire"
 )
 
 // irVersions maps the version of an operator set to the version of the file format that

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // A Value describes a tensor of a graph by its type, its shape and the range of its elements.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // newGraph returns a graph with one input x of the given dims, and no nodes.

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // Rebatch returns two graphs that test whether a batch is computed item by item. The graph second

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // Minimize simplifies the failing graph g, to make the cause of the failure easier to find.

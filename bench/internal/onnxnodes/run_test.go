@@ -15,10 +15,10 @@ import (
 
 	"anesim"
 	"anesim/hw"
+	"anesim/internal/network/onnx"
+	"anesim/internal/network/wire"
 	"anesim/loader/network"
 	"anesim/loader/network/list"
-	"anesim/loader/network/onnx"
-	"anesim/loader/network/wire"
 )
 
 // An outcome is the kind of result of a node test.

@@ -15,7 +15,7 @@ import (
 	"strings"
 
 	"anesim/bench/internal/reference"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 //go:embed run.mjs

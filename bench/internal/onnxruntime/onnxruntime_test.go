@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"anesim/bench/internal/reference"
-	ox "anesim/internal/onnxtest"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
+	ox "anesim/internal/network/onnxtest"
 )
 
 func TestArrays(t *testing.T) {

@@ -3,7 +3,7 @@ package randomprogram
 import (
 	"math"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // newElementFunc returns a function that applies f to each element.

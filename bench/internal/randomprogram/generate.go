@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 const (

@@ -3,7 +3,7 @@ package randomprogram
 import (
 	"math"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // emitIntegerOperation emits an operation on whole numbers, which are a cast of an exact value at first, and

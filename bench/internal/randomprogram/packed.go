@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 func formatUint(v int) string { return fmt.Sprintf("uint32(%d)", v) }

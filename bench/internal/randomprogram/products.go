@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // multiplyMatrices returns the product of matrices a and b, of shapes da and db, whose leading axes

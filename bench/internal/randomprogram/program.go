@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"anesim/bench/internal/reference"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // A Value names a tensor of a program: an input, a constant or the result of an operation.

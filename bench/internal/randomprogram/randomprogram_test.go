@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // TestNew checks that a seed always gives the same program, and that its values have the declared

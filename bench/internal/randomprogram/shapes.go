@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // newCopyFunc returns a function that copies, for each element of a result of shape out, the element of

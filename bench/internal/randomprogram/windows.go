@@ -3,7 +3,7 @@ package randomprogram
 import (
 	"math"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // A window has the attributes of a convolution or a pool along its spatial axes.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // attentionOperators has the operators that compute softmax(scale * q * k^T + mask) * v for each

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // computeNonMaxSuppression computes NonMaxSuppression: for each class it selects boxes in

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // composedOperators has operators of ONNX that are rearrangements of elements or tables of numbers.

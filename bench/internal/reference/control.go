@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // controlOperators has the operators whose attributes are graphs.

@@ -29,7 +29,7 @@
 //	spectra.go        DFT, STFT, HannWindow, ...
 //	control.go        If, Loop, Scan
 //
-// Sums of products as an engine computes them are in arithmetic.go, which does not use the model's code.
+// Package summation has sums of products as an engine computes them, for Options.Reduce.
 //
 // Numbers of every type are float64, so integers beyond 2^53 are not exact. The ends of a
 // Slice are still right: they are clamped to the axis. Results of integer types of up to 32

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // elementwiseOperators has the operators whose result at an index depends only on the operands at

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // generatorOperators has the operators that create tensors from shapes and attributes.

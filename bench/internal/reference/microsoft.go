@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // contributedOperators has the operators of com.microsoft that are made of other operators, except

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 var update = flag.Bool("update", false, "write testdata/unsupported.txt")

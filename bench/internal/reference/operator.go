@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // An operator computes the nodes of one operator name. When compute is called, the first inputs

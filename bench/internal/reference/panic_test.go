@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // TestOperatorsDoNotPanic runs every operator on random tensors and attributes, most of which

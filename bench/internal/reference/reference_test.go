@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	ox "anesim/internal/onnxtest"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
+	ox "anesim/internal/network/onnxtest"
 )
 
 // floats returns a float32 tensor with the given shape and values.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // sequenceOperators has the operators on sequences of tensors.

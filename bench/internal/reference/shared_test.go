@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/loader/network/onnx"
-	"anesim/vectors/material"
+	"anesim/internal/material"
+	"anesim/internal/network/onnx"
 )
 
 // TestSharedGraphs compares small graphs with what onnxruntime computes in float32.

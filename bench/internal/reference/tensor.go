@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // A Tensor is an array of numbers of an ONNX type, in row-major order. All types are stored as

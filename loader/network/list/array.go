@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // An Array is a tensor of float64 numbers in row-major order. The Run function of a [Stage] reads

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"anesim/internal/network/graph"
 	"anesim/loader/layer"
-	"anesim/loader/network/internal/graph"
 )
 
 // A FormatError reports that a file does not describe a network. It names a line of a text file, or

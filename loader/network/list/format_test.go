@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"anesim/internal/network/graph"
 	"anesim/loader/layer"
-	"anesim/loader/network/internal/graph"
 	"anesim/loader/network/list"
 )
 

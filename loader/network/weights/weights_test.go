@@ -8,9 +8,9 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/internal/network/keys"
 	"anesim/loader/layer"
 	"anesim/loader/lower"
-	"anesim/loader/network/keys"
 	"anesim/loader/network/list"
 	"anesim/loader/network/weights"
 )

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/vectors/material"
+	"anesim/internal/material"
 )
 
 // A text is the text section of a compiled program.

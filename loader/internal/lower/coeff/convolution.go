@@ -5,7 +5,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/hw/lanes"
+	"anesim/internal/datapath/lanes"
 	"anesim/loader/layer"
 )
 

@@ -8,10 +8,10 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/hw/lanes"
+	"anesim/internal/datapath/lanes"
+	"anesim/internal/material"
 	"anesim/loader"
 	"anesim/loader/layer"
-	"anesim/vectors/material"
 )
 
 // newNumberedWeights returns n channels of k taps, whose fp16 bits count from 1.

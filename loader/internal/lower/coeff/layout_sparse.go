@@ -5,8 +5,8 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/hw/lanes"
 	"anesim/hw/regs"
+	"anesim/internal/datapath/lanes"
 	"anesim/loader/layer"
 )
 

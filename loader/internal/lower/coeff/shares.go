@@ -1,7 +1,7 @@
 package coeff
 
 import (
-	"anesim/hw/lanes"
+	"anesim/internal/datapath/lanes"
 	"anesim/loader/layer"
 )
 

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"anesim/hw/lanes"
+	"anesim/internal/datapath/lanes"
 	"anesim/loader/layer"
 )
 
@@ -94,7 +94,7 @@ func (f *ChannelWeights) appendSparsePlane(dst, body []byte, first, g, taps int,
 	for c := range f.Taps / taps {
 		at := c * taps
 		// Taps are stored by stride phase. That agrees with the lane lengths of a 3x3 program; the order
-		// within a phase is inferred (see hw/tiles).
+		// within a phase is inferred (see internal/datapath/tiles).
 		for _, phase := range phases {
 			entries := len(phase) * g
 			if maskBytes(entries, taps) > (entries+7)/8 {

@@ -1,8 +1,8 @@
 package task
 
 import (
-	"anesim/hw/lanes"
 	"anesim/hw/regs"
+	"anesim/internal/datapath/lanes"
 	"anesim/loader/internal/lower/coeff"
 )
 

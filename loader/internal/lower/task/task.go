@@ -7,8 +7,8 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/hw/lanes"
 	"anesim/hw/regs"
+	"anesim/internal/datapath/lanes"
 	"anesim/loader/internal/lower/place"
 	"anesim/loader/layer"
 )

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"anesim/internal/network/graph"
 	"anesim/loader/layer"
-	"anesim/loader/network/internal/graph"
 	"anesim/loader/network/internal/ops"
 )
 

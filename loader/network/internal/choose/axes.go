@@ -5,8 +5,8 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/internal/network/graph"
 	"anesim/loader/layer"
-	"anesim/loader/network/internal/graph"
 )
 
 // mergeOtherAxes merges the axes of a tensor of shape dims into N, C, H and W so that the given

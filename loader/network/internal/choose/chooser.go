@@ -1,8 +1,8 @@
 package choose
 
 import (
+	"anesim/internal/network/graph"
 	"anesim/loader/layer"
-	"anesim/loader/network/internal/graph"
 	"anesim/loader/network/list"
 	"anesim/loader/network/weights"
 )

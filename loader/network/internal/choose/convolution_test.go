@@ -6,7 +6,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // TestDilateWeights checks where the taps of a dilated window are, and that all other weights are

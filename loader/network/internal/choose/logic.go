@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"anesim/internal/network/graph"
 	"anesim/loader/layer"
-	"anesim/loader/network/internal/graph"
 	"anesim/loader/network/internal/ops"
 	"anesim/loader/network/list"
 )

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"anesim/internal/network/graph"
 	"anesim/loader/layer"
-	"anesim/loader/network/internal/graph"
 	"anesim/loader/network/internal/ops"
 )
 

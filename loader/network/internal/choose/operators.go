@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"anesim/internal/network/graph"
 	"anesim/loader/layer"
-	"anesim/loader/network/internal/graph"
 	"anesim/loader/network/internal/ops"
 )
 

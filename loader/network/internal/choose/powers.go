@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"anesim/internal/network/graph"
 	"anesim/loader/layer"
-	"anesim/loader/network/internal/graph"
 )
 
 // addPowLayers adds layers that raise elements to constant exponents. It returns an error for more

@@ -7,8 +7,8 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/internal/network/graph"
 	"anesim/loader/layer"
-	"anesim/loader/network/internal/graph"
 )
 
 // A recurrence holds the weights and the state of one direction of a recurrent layer. w, of shape

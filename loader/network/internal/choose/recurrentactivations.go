@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"anesim/internal/network/graph"
 	"anesim/loader/layer"
-	"anesim/loader/network/internal/graph"
 )
 
 // An activation adds the layers of a function of each element of x.

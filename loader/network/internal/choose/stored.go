@@ -3,8 +3,8 @@ package choose
 import (
 	"github.com/x448/float16"
 
+	"anesim/internal/network/graph"
 	"anesim/loader/layer"
-	"anesim/loader/network/internal/graph"
 )
 
 // leastStored is the number of weights from which they stay in the file. Fewer are read faster than

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"anesim/internal/network/graph"
 	"anesim/loader/layer"
-	"anesim/loader/network/internal/graph"
 	"anesim/loader/network/internal/ops"
 	"anesim/loader/network/list"
 )

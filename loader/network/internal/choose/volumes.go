@@ -7,8 +7,8 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/internal/network/graph"
 	"anesim/loader/layer"
-	"anesim/loader/network/internal/graph"
 	"anesim/loader/network/internal/ops"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // The constants of audio: windows of samples, and the weights that turn a spectrum into bands of

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // FoldBytes returns the memory that is needed to compute the results of n from constants, in bytes

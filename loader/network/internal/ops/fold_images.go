@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // Operators on images at computed positions: box suppression and sampling between pixels.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // resolveIndex converts v to an index into an axis of the given extent. A negative v counts from

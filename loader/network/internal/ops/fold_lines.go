@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // Operators that work on lines along an axis: search, sum, sort and selection.

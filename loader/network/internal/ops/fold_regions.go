@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // inferPoolIndices infers the indices of a MaxPool: the place of each maximum among all elements of the

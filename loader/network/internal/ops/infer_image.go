@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // readBlockSize returns the shape of the node's input and its attribute blocksize. The node is a

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // inputShapeRule returns a Rule for a single result that has the type of the first input and the

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 func inferGemm(n *graph.Node) ([]graph.Result, error) {

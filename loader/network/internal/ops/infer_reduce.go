@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // ReducedAxes reports, for each axis of the input of n, whether n reduces the axis. The input has

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // Dilation returns the vertical and horizontal distances between neighboring taps of w, a window of

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // squareMatrices returns the number and the extent of the square matrices in a tensor of shape d.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // newInts returns an int64 constant of the given shape.

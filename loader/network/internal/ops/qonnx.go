@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // IsQONNX reports whether domain is one of the names of the domain of QONNX, an exchange format for

@@ -3,7 +3,7 @@ package ops
 import (
 	"math"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // Ranges used in the table of operators.

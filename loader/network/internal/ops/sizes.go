@@ -3,7 +3,7 @@ package ops
 import (
 	"slices"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // Some results have a size that depends on values: the boxes that a NonMaxSuppression keeps,

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // newDynamicTensor returns a tensor whose first axis may have any extent up to that in dims.

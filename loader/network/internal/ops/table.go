@@ -3,7 +3,7 @@ package ops
 import (
 	"math"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // An Operator describes an operator of a graph: how to infer the shapes of its results, how to

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // matchGELU matches x/2 * (1 + erf(x/sqrt(2))), or the same with tanh(sqrt(2/pi)*(x +

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // A file is a graph in lines like "y = Mul a b" or "y = ReduceMean x axes=-1"; a number stands for

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // expandAffineGrid rewrites an AffineGrid, which maps the positions of pixels or voxels by an affine

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // There are four attention operators: one with the projections, one with three tensors, one with

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // newBiasedExpander returns a function that rewrites a node as op applied to its first input plus a

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // maxDepth is the largest nesting of branches.

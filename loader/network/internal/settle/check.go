@@ -1,6 +1,6 @@
 package settle
 
-import "anesim/loader/network/internal/graph"
+import "anesim/internal/network/graph"
 
 // checkNodeOrder returns a *[graph.OrderError] if a node, or a node of an expansion, reads a tensor
 // that a later node produces.

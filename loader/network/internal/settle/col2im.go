@@ -3,7 +3,7 @@ package settle
 import (
 	"fmt"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // expandCol2Im rewrites a Col2Im, which adds the columns of blocks up to an image, as a transposed

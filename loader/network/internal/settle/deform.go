@@ -3,7 +3,7 @@ package settle
 import (
 	"fmt"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // expandDeformConv rewrites a DeformConv: the host samples the elements under each tap, at their computed

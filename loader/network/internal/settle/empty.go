@@ -1,7 +1,7 @@
 package settle
 
 import (
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 	"anesim/loader/network/internal/ops"
 )
 

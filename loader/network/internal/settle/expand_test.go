@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // TestInOthers holds which nodes an operator is stated in, and what that makes of its results, or

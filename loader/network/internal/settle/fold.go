@@ -3,7 +3,7 @@ package settle
 import (
 	"slices"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 	"anesim/loader/network/internal/ops"
 )
 

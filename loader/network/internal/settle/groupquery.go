@@ -3,7 +3,7 @@ package settle
 import (
 	"fmt"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // expandGroupQueryAttention rewrites a GroupQueryAttention, in which several heads of queries share

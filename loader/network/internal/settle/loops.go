@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // A program of the engine has no jumps, so a loop whose number of iterations is known while the file

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // Losses of training are part of files that were exported with it. They are sums over the classes of

@@ -3,7 +3,7 @@ package settle
 import (
 	"fmt"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // newSkipNormExpander returns a function that rewrites a norm of a sum: nodes add the first two

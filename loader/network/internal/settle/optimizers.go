@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 	"anesim/loader/network/internal/ops"
 )
 

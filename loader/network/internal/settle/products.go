@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 	"anesim/loader/network/internal/ops"
 )
 

@@ -3,7 +3,7 @@ package settle
 import (
 	"fmt"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // expandRotaryEmbedding rewrites a RotaryEmbedding of ONNX or of Microsoft, which rotates pairs of

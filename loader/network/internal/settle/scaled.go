@@ -3,7 +3,7 @@ package settle
 import (
 	"slices"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // settleScaledNode settles a node with an input that has a Scale, a power of two by which its

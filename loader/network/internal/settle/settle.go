@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 	"anesim/loader/network/internal/ops"
 	"anesim/loader/network/internal/pattern"
 )

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // A file is a graph under construction, of a recent version of the operators.

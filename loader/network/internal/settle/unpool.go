@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
 )
 
 // expandMaxPool rewrites a MaxPool of which the indices are asked as one without them, which the engine

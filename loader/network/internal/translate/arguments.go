@@ -6,9 +6,9 @@ import (
 	"maps"
 	"slices"
 
-	"anesim/loader/network/internal/graph"
-	"anesim/loader/network/mil"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/graph"
+	"anesim/internal/network/mil"
+	"anesim/internal/network/onnx"
 )
 
 // An operation is a MIL operation that is being converted to nodes. It keeps the first error.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"maps"
 
-	"anesim/loader/network/internal/graph"
-	"anesim/loader/network/mil"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/graph"
+	"anesim/internal/network/mil"
+	"anesim/internal/network/onnx"
 )
 
 // maxUnrolled bounds the operations of blocks that are converted, counted each time. It bounds the time for

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
 )
 
 // emitGather emits a node that selects elements along an axis. With batch dimensions, each element

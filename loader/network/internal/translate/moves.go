@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"anesim/internal/network/onnx"
 	"anesim/loader/network/list"
-	"anesim/loader/network/onnx"
 )
 
 func emitConcat(x *operation) {

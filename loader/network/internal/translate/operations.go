@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/graph"
+	"anesim/internal/network/onnx"
 	"anesim/loader/network/list"
-	"anesim/loader/network/onnx"
 )
 
 // operations holds the conversion of each MIL operation.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/network/internal/graph"
-	"anesim/loader/network/mil"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/graph"
+	"anesim/internal/network/mil"
+	"anesim/internal/network/onnx"
 	"anesim/loader/network/weights"
 )
 

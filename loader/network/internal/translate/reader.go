@@ -10,11 +10,11 @@ import (
 	"slices"
 	"strings"
 
-	"anesim/loader/network/coreml"
-	"anesim/loader/network/internal/graph"
+	"anesim/internal/network/coreml"
+	"anesim/internal/network/graph"
+	"anesim/internal/network/mil"
+	"anesim/internal/network/onnx"
 	"anesim/loader/network/list"
-	"anesim/loader/network/mil"
-	"anesim/loader/network/onnx"
 )
 
 // A reader converts a program's operations to nodes of a graph with ONNX's operators, and a few of

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/network/internal/graph"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/graph"
+	"anesim/internal/network/onnx"
 )
 
 // recurrentActivations maps the activations of recurrent operations without parameters to ONNX's names.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/loader/network/internal/graph"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/graph"
+	"anesim/internal/network/onnx"
 )
 
 // newScalesConstant adds a constant with one scale for each axis of the input, h and w for the last

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"anesim/loader/network/mil"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/mil"
+	"anesim/internal/network/onnx"
 )
 
 // The M1 rejects operations on states. A state is therefore converted to an input, and its last

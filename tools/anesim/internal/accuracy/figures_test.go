@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"anesim/bench"
-	"anesim/bench/measured"
 	"anesim/hw"
 	"anesim/hw/host"
+	"anesim/internal/measured"
 )
 
 var update = flag.Bool("update", false, "write what is computed into the pages")

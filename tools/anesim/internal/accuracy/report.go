@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"anesim/bench"
-	"anesim/bench/measured"
 	"anesim/hw"
+	"anesim/internal/measured"
 	"anesim/internal/report"
 	"anesim/tools/anesim/internal/terminal"
 )

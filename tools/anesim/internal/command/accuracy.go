@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"anesim/bench/measured"
 	"anesim/hw"
+	"anesim/internal/measured"
 	"anesim/internal/outfile"
 	"anesim/tools/anesim/internal/accuracy"
 	"anesim/tools/anesim/internal/input"

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"sync"
 
-	"anesim/loader/network/coreml"
-	"anesim/loader/network/mil"
+	"anesim/internal/network/coreml"
+	"anesim/internal/network/mil"
 )
 
 // coreml returns a command and a Core ML model with a random MIL program for it. It generates

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	ox "anesim/internal/onnxtest"
-	"anesim/loader/network/keys"
+	"anesim/internal/network/keys"
+	ox "anesim/internal/network/onnxtest"
 )
 
 // Limits of a command that reads a small file, whatever shapes the file declares.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/internal/onnxtest"
+	"anesim/internal/network/onnxtest"
 )
 
 // openShaped writes a network whose input has two named dimensions and one without a name, and

@@ -16,10 +16,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"anesim/hw/regs"
+	"anesim/internal/material"
 	"anesim/internal/report"
 	"anesim/loader"
 	"anesim/loader/lower"
-	"anesim/vectors/material"
 )
 
 var updateGolden = flag.Bool("update", false, "write the golden files")

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim/hw/regs"
-	"anesim/loader/enums"
+	"anesim/internal/enums"
 	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/usage"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/vectors/material"
+	"anesim/internal/material"
 )
 
 // jsonCosts holds the numbers of a JSON report that expectations can have.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/loader/network/keys"
+	"anesim/internal/network/keys"
 )
 
 // Every command that explain prints for a layer runs, whatever the operation is.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/internal/onnxtest"
+	"anesim/internal/network/onnxtest"
 )
 
 // An extension is an example of docs/extending.md: what it changes, the files that its commands

@@ -16,7 +16,7 @@ import (
 
 	"anesim"
 	"anesim/firmware/engine"
-	"anesim/internal/onnxtest"
+	"anesim/internal/network/onnxtest"
 	"anesim/internal/report"
 	"anesim/tools/anesim/internal/output"
 	"anesim/tools/anesim/internal/terminal"

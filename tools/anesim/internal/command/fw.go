@@ -11,8 +11,8 @@ import (
 
 	"anesim"
 	"anesim/firmware/engine"
-	"anesim/firmware/machine"
-	"anesim/firmware/traffic"
+	"anesim/internal/firmware/machine"
+	"anesim/internal/firmware/traffic"
 	"anesim/internal/outfile"
 	"anesim/internal/scripts"
 	"anesim/tools/anesim/internal/flags"

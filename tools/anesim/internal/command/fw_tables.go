@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 
-	"anesim/firmware/command"
-	"anesim/firmware/driver"
+	"anesim/internal/firmware/command"
+	"anesim/internal/firmware/driver"
 	"anesim/tools/anesim/internal/terminal"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/firmware/driver"
+	"anesim/internal/firmware/driver"
 )
 
 // Every example script goes as its expectations say, and docs/firmware.md refers to it. TestDocs holds

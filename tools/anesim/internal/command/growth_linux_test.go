@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
 )
 
 // A sizedInput is what a command of TestGrowth reads. "FILE" in an argument is the name of the file.

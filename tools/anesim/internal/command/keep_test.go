@@ -11,8 +11,8 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/internal/onnxtest"
-	"anesim/loader/network/onnx"
+	"anesim/internal/network/onnx"
+	"anesim/internal/network/onnxtest"
 )
 
 // keptFiles lists command lines with all files that they read, also those that no argument names,

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/x448/float16"
 
+	"anesim/internal/network/keys"
 	"anesim/internal/report"
-	"anesim/loader/network/keys"
 	"anesim/tools/anesim/internal/npy"
 )
 

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
-	"anesim/firmware/traffic"
 	"anesim/hw/chip"
+	"anesim/internal/firmware/traffic"
 	"anesim/internal/outfile"
 	"anesim/internal/report"
 	"anesim/internal/scripts"

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"anesim/bench"
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
 	"anesim/loader/lower"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim"
-	"anesim/internal/onnxtest"
+	"anesim/internal/network/onnxtest"
 	"anesim/loader/layer"
 	"anesim/loader/network/list"
 )

@@ -13,7 +13,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/firmware/engine"
-	"anesim/internal/onnxtest"
+	"anesim/internal/network/onnxtest"
 	"anesim/internal/report"
 	"anesim/tools/anesim/internal/npy"
 )

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/internal/onnxtest"
-	"anesim/loader/network/coreml"
-	"anesim/loader/network/mil"
+	"anesim/internal/network/coreml"
+	"anesim/internal/network/mil"
+	"anesim/internal/network/onnxtest"
 )
 
 // Outputs whose names no terminal would show, or would end a name in a container, have their

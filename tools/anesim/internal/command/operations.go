@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"anesim/loader/network/keys"
+	"anesim/internal/network/keys"
 )
 
 // groupOperations returns the operations in groups that have the same keys and limits. Groups and

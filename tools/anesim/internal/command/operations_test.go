@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/loader/network/keys"
+	"anesim/internal/network/keys"
 )
 
 // The help of layer describes each key of each operation, and a key of many operations once.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"anesim/bench/paper"
 	"anesim/internal/report"
 	"anesim/internal/spelling"
 	"anesim/tools/anesim/internal/interrupt"
+	"anesim/tools/anesim/internal/paper"
 	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/usage"
 )

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"anesim"
+	"anesim/internal/network/keys"
 	"anesim/loader"
-	"anesim/loader/network/keys"
 	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/usage"
 )

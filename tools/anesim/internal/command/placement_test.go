@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
 	"anesim/internal/report"
 )
 

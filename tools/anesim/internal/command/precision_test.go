@@ -12,7 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
 	"anesim/internal/report"
 )
 

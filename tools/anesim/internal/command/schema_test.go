@@ -11,13 +11,13 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/paper"
 	"anesim/internal/check"
 	"anesim/internal/explain"
 	"anesim/internal/probe"
 	"anesim/internal/report"
 	"anesim/tools/anesim/internal/accuracy"
 	"anesim/tools/anesim/internal/dump"
+	"anesim/tools/anesim/internal/paper"
 )
 
 // schemaSections are the documents that docs/json.md describes, by its headings.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	ox "anesim/internal/onnxtest"
+	ox "anesim/internal/network/onnxtest"
 )
 
 // A drawing is a network of layers with one or two inputs, as YAML.

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A statement is a line of bench/paper/statements.txt: a claim of the documents, and the evidence here.
+// A statement is a line of tools/anesim/internal/paper/statements.txt: a claim of the documents, and the evidence here.
 type statement struct {
 	line                        int
 	chapter, text, state, where string
@@ -87,7 +87,7 @@ of its code and the command or test that shows it: %d are as stated, %d are part
 because real programs or other documents do, and %d are out, as nothing here would follow from them.
 [firmware.md](firmware.md#where-the-documents-disagree) and `+"`anesim paper`"+` list contradictions.
 
-Commands use c.hwx, which the first one writes. The page is made of `+"`bench/paper/statements.txt`"+`; a
+Commands use c.hwx, which the first one writes. The page is made of `+"`tools/anesim/internal/paper/statements.txt`"+`; a
 test runs the commands and finds the tests.
 
 `+"```sh\nanesim "+strings.Join(statementsLayer, " ")+"\n```\n", count["yes"], count["partly"], count["differs"], count["out"])
@@ -127,7 +127,7 @@ func TestStatements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(filepath.Join(root, "bench", "paper", "statements.txt"))
+	text, err := os.ReadFile(filepath.Join(root, "tools", "anesim", "internal", "paper", "statements.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/internal/onnxtest"
+	"anesim/internal/network/onnxtest"
 	"anesim/tools/anesim/internal/text"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/internal/onnxtest"
+	"anesim/internal/network/onnxtest"
 )
 
 // A node with an input or an attribute that nothing reads is left out of the model, and the report

@@ -8,8 +8,8 @@ import (
 	"anesim/firmware/engine"
 	"anesim/hw/chip"
 	"anesim/hw/machine"
+	"anesim/internal/network/keys"
 	"anesim/loader/network"
-	"anesim/loader/network/keys"
 )
 
 // CompleteProgram returns the shell completions for the name of a program file.

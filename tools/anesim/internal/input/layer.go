@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"anesim"
-	"anesim/loader/network/keys"
+	"anesim/internal/network/keys"
 	"anesim/tools/anesim/internal/usage"
 )
 

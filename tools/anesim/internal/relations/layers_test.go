@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"anesim/loader/network/keys"
+	"anesim/internal/network/keys"
 )
 
 // keyValues lists values that a random layer may give a key of any operation. An empty value

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"anesim/loader/network/keys"
+	"anesim/internal/network/keys"
 	"anesim/tools/anesim/internal/command"
 )
 

@@ -16,11 +16,11 @@ import (
 
 	"anesim"
 	"anesim/hw"
+	"anesim/internal/network/keys"
 	"anesim/internal/outfile"
 	"anesim/internal/report"
 	"anesim/internal/spelling"
 	"anesim/internal/sweep"
-	"anesim/loader/network/keys"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/page"
