@@ -83,9 +83,9 @@ func TestPeakMemory(t *testing.T) {
 		{"a long chain, timed, as a trace", []string{"run", "--timing-only", "--trace", "FILE.trace", "FILE.bin"}, long, 0, "", 80},
 		{"a layer of 268 million weights", []string{"layer", "conv", "cin=16384", "cout=16384", "--timing-only"}, nil, 0, "", 40},
 		// Weights stand in memory once.
-		{"values of a layer of many weights", []string{"layer", "conv", "cin=" + channels, "cout=" + channels}, nil, 0, "", weights*12/10 + 17},
-		{"values of a product of many weights", []string{"layer", "matmul", "m=1", "k=" + channels, "n=" + channels}, nil, 0, "", weights*12/10 + 17},
-		{"values of a product with a table", []string{"layer", "linear", "m=1", "k=" + channels, "n=" + channels, "act=sigmoid"}, nil, 0, "", weights*12/10 + 17},
+		{"values of a layer of many weights", []string{"layer", "conv", "cin=" + channels, "cout=" + channels}, nil, 0, "", weights*12/10 + 20},
+		{"values of a product of many weights", []string{"layer", "matmul", "m=1", "k=" + channels, "n=" + channels}, nil, 0, "", weights*12/10 + 20},
+		{"values of a product with a table", []string{"layer", "linear", "m=1", "k=" + channels, "n=" + channels, "act=sigmoid"}, nil, 0, "", weights*12/10 + 20},
 		// Each tensor once, in and out: rows are a multiple of 64 bytes.
 		{"values of a layer of large tensors", []string{"layer", "relu", "c=16", "h=" + side, "w=" + side}, nil, 0, "", 2*in*11/10 + 19},
 		{"values of a window over large tensors", []string{"layer", "conv", "cin=16", "cout=16", "h=" + side, "w=" + side, "k=3", "pad=same"}, nil, 0, "", 2*in*12/10 + 24},
