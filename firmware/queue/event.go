@@ -62,7 +62,7 @@ type tasked interface {
 	Tell(func(TaskEvent))
 }
 
-func (s *Scheduler) emitEvent(k EventKind, q int, p *pending) {
+func (s *Scheduler) emitEvent(k EventKind, q int, p *entry) {
 	if s.Observe == nil {
 		return
 	}
@@ -75,7 +75,7 @@ func (s *Scheduler) emitEvent(k EventKind, q int, p *pending) {
 
 // observeTasks makes the next run of p, which is in queue q, note its descriptors for
 // [Scheduler.endTasks].
-func (s *Scheduler) observeTasks(q int, p *pending) {
+func (s *Scheduler) observeTasks(q int, p *entry) {
 	w, ok := p.Work.(tasked)
 	if !ok {
 		return

@@ -127,4 +127,8 @@ func TestPreemptionNames(t *testing.T) {
 	if _, ok := queue.ParsePreemption("abrt"); ok {
 		t.Error("abrt is a kind")
 	}
+	// A value that is no kind must not have the name of one.
+	if got := queue.Preemption(7).String(); got != "Preemption(7)" {
+		t.Errorf("Preemption(7) is %q", got)
+	}
 }

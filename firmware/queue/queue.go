@@ -33,7 +33,8 @@ func (p Priority) Realtime() bool { return p < 2 }
 func (p Priority) Queue() int { return Queues - 1 - int(p) }
 
 // QuiesceLimit is the engine time after which [Scheduler.Quiesce] aborts the remaining
-// requests of a queue. The value was read from the vendor's code.
+// requests of a queue. The value was read from the vendor's code. That time which the engine spends
+// on other queues counts too is assumed.
 const QuiesceLimit clock.Nanoseconds = 2e9
 
 // A Work is a call that a [Scheduler] executes, one run of descriptors at a time.
@@ -75,13 +76,21 @@ const (
 	PreemptAbort
 )
 
-var preemptionNames = [...]string{"run", "none", "abort"}
+var preemptionNames = [...]string{PreemptRuns: "run", PreemptNever: "none", PreemptAbort: "abort"}
 
 // String returns the name of the kind as in scripts: "run", "none" or "abort".
-func (p Preemption) String() string { return preemptionNames[min(int(p), len(preemptionNames)-1)] }
+func (p Preemption) String() string {
+	if int(p) >= len(preemptionNames) {
+		return fmt.Sprintf("Preemption(%d)", uint8(p))
+	}
+	return preemptionNames[p]
+}
 
-// Preemptions returns the names of all kinds of preemption.
-func Preemptions() []string { return []string{"none", "run", "abort"} }
+// Preemptions returns the names of all kinds of preemption. The first lets a more urgent request
+// wait longest, and the last not at all.
+func Preemptions() []string {
+	return []string{PreemptNever.String(), PreemptRuns.String(), PreemptAbort.String()}
+}
 
 // ParsePreemption returns the kind of preemption with the given name, and whether there is one.
 func ParsePreemption(name string) (Preemption, bool) {
@@ -113,8 +122,8 @@ type SubmitError struct{ What string }
 
 func (e *SubmitError) Error() string { return "submit: " + e.What }
 
-// A pending is a request in a queue.
-type pending struct {
+// An entry is a request in a queue.
+type entry struct {
 	Request
 	id      ID
 	started bool
@@ -124,40 +133,46 @@ type pending struct {
 // network ids is used (assumed).
 const DefaultDepth = maxNetworkID
 
+// compactAbove is the number of free places at the front of a fifo up to which they stay. Any number
+// gives the same behavior.
+const compactAbove = 1024
+
 // A fifo holds the requests in one queue. It advances head instead of moving the remaining
 // requests whenever the first one is removed.
 type fifo struct {
-	list []pending
+	list []entry
 	head int
 }
 
-func (f *fifo) waiting() []pending { return f.list[f.head:] }
+func (f *fifo) waiting() []entry { return f.list[f.head:] }
 
-func (f *fifo) push(p pending) { f.list = append(f.list, p) }
+func (f *fifo) push(p entry) { f.list = append(f.list, p) }
 
 // remove removes the request at index i of f.waiting().
 func (f *fifo) remove(i int) {
 	if i > 0 {
 		list := f.waiting()
 		copy(list[i:], list[i+1:])
-		list[len(list)-1] = pending{} // release the work of the removed request
+		list[len(list)-1] = entry{} // release the work of the removed request
 		f.list = f.list[:len(f.list)-1]
 		return
 	}
-	f.list[f.head] = pending{}
+	f.list[f.head] = entry{}
 	f.head++
 	switch {
 	case f.head == len(f.list):
 		f.list, f.head = f.list[:0], 0
-	case f.head > 1024 && f.head > len(f.list)/2:
+	// The copy moves fewer requests than were removed since the last one, so the cost of a removal
+	// stays constant. Below compactAbove, the free places at the front are not worth a copy.
+	case f.head > compactAbove && f.head > len(f.list)/2:
 		n := copy(f.list, f.list[f.head:])
 		clear(f.list[n:])
 		f.list, f.head = f.list[:n], 0
 	}
 }
 
-// A running is the run of descriptors in progress.
-type running struct {
+// An activeRun is the run of descriptors in progress.
+type activeRun struct {
 	queue      int // -1 if there is none
 	began, end clock.Nanoseconds
 	more       bool    // further runs follow
@@ -179,7 +194,7 @@ type Scheduler struct {
 	now     clock.Nanoseconds
 	next    ID
 	queues  [Queues]fifo
-	run     running
+	run     activeRun
 	state   State
 	current int // queue that ran last, -1 at first
 	secure  bool
@@ -199,7 +214,7 @@ type Stats struct {
 }
 
 // New returns a scheduler in state Init with empty queues.
-func New() *Scheduler { return &Scheduler{current: -1, run: running{queue: -1}} }
+func New() *Scheduler { return &Scheduler{current: -1, run: activeRun{queue: -1}} }
 
 // Now returns the current time, which starts at 0 and advances with the engine's work.
 func (s *Scheduler) Now() clock.Nanoseconds { return s.now }
@@ -248,7 +263,7 @@ func (s *Scheduler) Submit(r Request) (ID, error) {
 		return 0, &SubmitError{fmt.Sprintf("queue %d is full (%d requests)", q, s.depth())}
 	}
 	s.next++
-	s.queues[q].push(pending{Request: r, id: s.next})
+	s.queues[q].push(entry{Request: r, id: s.next})
 	s.stats.Submitted++
 	if s.Preemption == PreemptAbort && s.run.queue >= 0 && q > s.run.queue && s.chooseQueue() > s.run.queue {
 		if w, ok := s.queues[s.run.queue].waiting()[0].Work.(interruptible); ok && w.Rewind(s.now-s.run.began) {
@@ -320,7 +335,7 @@ func (s *Scheduler) Begin() (began bool, err error) {
 	}
 	s.observeTasks(q, p)
 	took, more := p.Work.Run()
-	s.run = running{queue: q, began: s.now, end: s.now + took, more: more, tasks: s.run.tasks}
+	s.run = activeRun{queue: q, began: s.now, end: s.now + took, more: more, tasks: s.run.tasks}
 	return true, nil
 }
 
@@ -410,8 +425,9 @@ func (s *Scheduler) abortRequestAt(q, i int) {
 }
 
 // Quiesce executes runs, as [Scheduler.Step] does, until the queue with the given index is empty.
-// More urgent queues may be served first. After [QuiesceLimit] of engine time, or in a deadlock,
-// Quiesce aborts the requests that remain in the queue. It returns the number of aborted requests.
+// More urgent queues may be served first. After [QuiesceLimit] of engine time, whichever queues it
+// served, or in a deadlock, Quiesce aborts the requests that remain in the queue. It returns the
+// number of aborted requests.
 func (s *Scheduler) Quiesce(queue int) (aborted int, err error) {
 	limit := s.now + QuiesceLimit
 	for len(s.queues[queue].waiting()) > 0 && s.now < limit {
