@@ -136,11 +136,36 @@ func TestAveraged(t *testing.T) {
 		spans = append(spans, s)
 	}
 	sum := clock.Nanojoules(0)
-	for _, s := range averageSpans(spans, 0, at, 480) {
+	means, _ := averageSpans(spans, nil, 0, at, 480)
+	for _, s := range means {
 		sum += s.EnergyNJ
 	}
 	if math.Abs(float64(sum/energy)-1) > 1e-9 {
 		t.Errorf("averaged power has %v, want %v", sum, energy)
+	}
+}
+
+// A load with more bins than the curve has steps still shows how busy the engine is: half busy in each
+// of the averaged parts, which begin at other times than the bins.
+func TestBusyOfManyBins(t *testing.T) {
+	r := &view.Report{Kind: "load"}
+	for i := range maxSteps*3/2 + 1 {
+		r.Power = append(r.Power, report.Span{AtNs: clock.Nanoseconds(10 * i), ForNs: 10, Watts: 1})
+		r.Busy = append(r.Busy, 0.5)
+	}
+	path := regexp.MustCompile(`<path id="track-busy"[^>]* d="([^"]*)"`).FindSubmatch(Timeline(r).File())
+	if path == nil {
+		t.Fatal("the picture has no track for the load")
+	}
+	// The highest value is at 1/1.06 of the height, and the path ends at the bottom.
+	levels := regexp.MustCompile(`V([0-9.]+)`).FindAllSubmatch(path[1], -1)
+	for _, v := range levels[:len(levels)-1] {
+		if y, err := strconv.ParseFloat(string(v[1]), 64); err != nil || math.Abs(y-(1-1/1.06)*unitsDown) > 0.5 {
+			t.Fatalf("a load of one half throughout has a value at %s of %d", v[1], unitsDown)
+		}
+	}
+	if len(levels) < 2 {
+		t.Error("the track of the load is empty")
 	}
 }
 

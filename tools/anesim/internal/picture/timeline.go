@@ -34,10 +34,14 @@ type track struct {
 // has no power over time.
 func Timeline(r *view.Report) *Picture {
 	spans := make([]report.Span, 0, len(r.Power))
+	var busy []float64 // of each of spans, if the report has loads
 	bounds, l2 := false, false
-	for _, s := range r.Power {
+	for i, s := range r.Power {
 		if s.ForNs > 0 {
 			spans = append(spans, s)
+			if r.Busy != nil {
+				busy = append(busy, r.Busy[i])
+			}
 			bounds, l2 = bounds || s.Bound != "", l2 || s.L2Bytes > 0
 		}
 	}
@@ -49,19 +53,20 @@ func Timeline(r *view.Report) *Picture {
 	if len(spans) > maxSteps {
 		note = fmt.Sprintf(" %d spans are averaged over %d equal parts of the time.", len(spans), maxSteps)
 		// An average of spans has no single bottleneck.
-		spans, bounds = averageSpans(spans, first, last, maxSteps), false
+		spans, busy = averageSpans(spans, busy, first, last, maxSteps)
+		bounds = false
 	}
 	tracks := []track{{"power", "W", "power", 150, 1, func(s *report.Span) float64 { return s.Watts }}}
 	if l2 {
 		tracks = append(tracks, track{"L2", "MB", "l2", 80, 1e-6, func(s *report.Span) float64 { return float64(s.L2Bytes) }})
 		note += " L2 holds the operands of the descriptor and, in a network, tensors kept for a later one."
 	}
-	if r.Busy != nil {
-		// Loads are listed by bin, and bins without length were left out above; the start of a bin finds
-		// its load.
+	if len(busy) > 0 {
+		// A track gets a span and not its index; the start of a span, which is unique among those with
+		// a length, finds its load.
 		at := map[clock.Nanoseconds]float64{}
-		for i := range r.Power {
-			at[r.Power[i].AtNs] = r.Busy[i]
+		for i := range spans {
+			at[spans[i].AtNs] = busy[i]
 		}
 		tracks = append(tracks, track{"busy", "%", "l2", 80, 100, func(s *report.Span) float64 { return at[s.AtNs] }})
 	}
@@ -242,14 +247,19 @@ func formatStepPath(spans []report.Span, h, v *scale, t *track) string {
 }
 
 // averageSpans divides the time into n equal parts and returns a span for each, with the mean
-// power, the energy that falls in the part, and the largest use of L2.
-func averageSpans(spans []report.Span, first, last clock.Nanoseconds, n int) []report.Span {
+// power, the energy that falls in the part, and the largest use of L2. busy holds the load of each of
+// spans, or is nil; averageSpans also returns the mean load of each part, or nil.
+func averageSpans(spans []report.Span, busy []float64, first, last clock.Nanoseconds, n int) ([]report.Span, []float64) {
 	step := (last - first) / clock.Nanoseconds(n)
 	list := make([]report.Span, n)
+	var load []float64
+	if busy != nil {
+		load = make([]float64, n)
+	}
 	for i := range list {
 		list[i] = report.Span{AtNs: first + clock.Nanoseconds(clock.Nanoseconds(i)*step), ForNs: step, What: "mean"}
 	}
-	for _, s := range spans {
+	for k, s := range spans {
 		for i := min(n-1, max(0, int((s.AtNs-first)/step))); i < n; i++ {
 			from, to := max(s.AtNs, list[i].AtNs), min(s.AtNs+s.ForNs, list[i].AtNs+step)
 			if from >= to && list[i].AtNs >= s.AtNs+s.ForNs {
@@ -258,11 +268,14 @@ func averageSpans(spans []report.Span, first, last clock.Nanoseconds, n int) []r
 			if to > from {
 				list[i].EnergyNJ += clock.Nanojoules(s.Watts * float64(to-from))
 				list[i].L2Bytes = max(list[i].L2Bytes, s.L2Bytes)
+				if busy != nil {
+					load[i] += busy[k] * float64((to-from)/step)
+				}
 			}
 		}
 	}
 	for i := range list {
 		list[i].Watts = float64(list[i].EnergyNJ) / float64(step)
 	}
-	return list
+	return list, load
 }
