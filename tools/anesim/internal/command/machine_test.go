@@ -112,6 +112,17 @@ func TestReportsLeadWithACall(t *testing.T) {
 	}
 }
 
+// The engine's interval comes from measurements on M1 machines, so the summary of a later machine has only
+// that of the call, which comes from calls on later machines.
+func TestSummaryOfALaterMachineHasOneInterval(t *testing.T) {
+	for name, want := range map[string]int{"m1": 2, "m4": 1} {
+		out, errs, code := invoke("model", exampleNetwork("picture.mil"), "--machine", name, "--summary")
+		if n := strings.Count(out, "(80%:"); code != exitDone || n != want {
+			t.Errorf("%s: exit %d, %d intervals, want %d: %s%s", name, code, n, want, errs, out)
+		}
+	}
+}
+
 // The list of later machines' rows has every row and its interval, and the table counts them.
 func TestAccuracyOfMachines(t *testing.T) {
 	out, errs, code := invoke("accuracy", "--machines", "--json")
