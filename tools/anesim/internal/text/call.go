@@ -88,7 +88,7 @@ func WriteMachines(w io.Writer, results []*anesim.Result) error {
 	}
 	p.printf("%s: a call, mean of a loop", report.Printable(results[0].Model.Name()))
 	p.Table(t, 0)
-	p.printf("80%%: %s calls should fall in this range, judging by the errors on published calls whose machine, session or network the fit had not seen (their number: rows)", hw.IntervalWords)
+	p.printf("80%%: %s calls should fall in this range, judging by the errors on published calls whose machine, session or network the fit had not seen", hw.IntervalWords)
 	if scaled {
 		p.printf("scaled: programs of that generation are not modelled; the time is that of an M1's program at the clock and the memory rate of the machine")
 	}
