@@ -16,24 +16,7 @@ func WriteComparison(w io.Writer, name string, c *fp32.Comparison) error {
 	p := newPager(w)
 	name = terminal.CutMiddle(report.Printable(name), 30)
 	// The answer comes first: how far off the network is, then where from, then every layer.
-	switch len(c.Outputs) {
-	case 0:
-		p.printf("%s: no output of the network can be compared with float32", name)
-	case 1:
-		out := &c.Outputs[0]
-		of := terminal.CutMiddle(report.Printable(out.Name), 20)
-		if out.Error == nil {
-			p.printf("%s: output %s has no finite error with respect to float32", name, of)
-		} else {
-			p.printf("%s: output %s differs from float32 by %s", name, of, formatPercentage(*out.Error))
-		}
-	default:
-		p.printf("%s: its outputs differ from float32 by", name)
-		for i := range c.Outputs {
-			out := &c.Outputs[i]
-			p.printf("  %-10s %s", formatDifference(out.Error), terminal.CutMiddle(report.Printable(out.Name), 60))
-		}
-	}
+	p.printOutputs(name, c)
 	if len(c.Worst) > 0 {
 		p.printf("layers that add most to the error:")
 		t := newErrorTable()
@@ -67,7 +50,35 @@ func WriteComparison(w io.Writer, name string, c *fp32.Comparison) error {
 		"float32 has the same layers, with the same weights in fp16, and exact functions",
 		"in place of activation tables",
 	})
+	// On a terminal the first lines have scrolled away, so the answer comes again at the end.
+	if p.Width > 0 {
+		p.printf("")
+		p.printOutputs(name, c)
+		p.printf("(weights are fp16 in both; without --in, inputs are pseudo-random)")
+	}
 	return p.Err
+}
+
+// printOutputs prints how far the outputs of the named network are from those in float32.
+func (p pager) printOutputs(name string, c *fp32.Comparison) {
+	switch len(c.Outputs) {
+	case 0:
+		p.printf("%s: no output of the network can be compared with float32", name)
+	case 1:
+		out := &c.Outputs[0]
+		of := terminal.CutMiddle(report.Printable(out.Name), 20)
+		if out.Error == nil {
+			p.printf("%s: output %s has no finite error with respect to float32", name, of)
+		} else {
+			p.printf("%s: output %s differs from float32 by %s", name, of, formatPercentage(*out.Error))
+		}
+	default:
+		p.printf("%s: its outputs differ from float32 by", name)
+		for i := range c.Outputs {
+			out := &c.Outputs[i]
+			p.printf("  %-10s %s", formatDifference(out.Error), terminal.CutMiddle(report.Printable(out.Name), 60))
+		}
+	}
 }
 
 func newErrorTable() *terminal.Table {
