@@ -108,7 +108,7 @@ func TestExpectationParts(t *testing.T) {
 
 // No text makes the readers panic.
 func FuzzExpectations(f *testing.F) {
-	for _, s := range []string{"measure,value\ncycles,1\n", `[{"measure": "cycles", "value": 1}]`, "cycles@0=5+-2%", "[[[", "[,", "\"", "cycles@±="} {
+	for _, s := range []string{"measure,value\ncycles,1\n", `[{"measure": "cycles", "value": 1}]`, "cycles@0=5+-2%", "cycles\r@0=5", "[[[", "[,", "\"", "cycles@±="} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -93,7 +93,7 @@ var inline = regexp.MustCompile(`^\s*([A-Za-z0-9_]+)\s*(?:@(.*?))?\s*(<=|>=|=)([
 // IsInline reports whether text is to be read by [ParseExpectation] instead of being the name of a
 // file: it begins with a word, which is followed by one of the characters "@", "<", ">" and "=".
 func IsInline(text string) bool {
-	rest := strings.TrimLeft(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ ")
+	rest := strings.TrimLeft(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ \t\n\v\f\r")
 	return rest != "" && len(rest) < len(text) && strings.ContainsRune("@<>=", rune(rest[0]))
 }
 
