@@ -161,7 +161,7 @@ func checkNeighbour(line string, release layer.Release) error {
 	if err != nil {
 		return err
 	}
-	made, err := op.Single(values)
+	made, _ := op.Single(values)
 	if made == nil {
 		return nil // such as groups that do not divide the channels
 	}
