@@ -2,6 +2,7 @@ package agreement
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"anesim/bench/internal/exporters"
@@ -42,5 +43,26 @@ func TestToleranceBehindInfiniteMasks(t *testing.T) {
 	}
 	if what := diffDefinition(g); what != "" {
 		t.Error(what)
+	}
+}
+
+// TestPartialSumsBeyondLimit compares a matmul of numbers of some thousands, of both signs, with an
+// exponential. One sum is 25,736 at the output, but part of it passes 32,768: it is infinite on the engine.
+func TestPartialSumsBeyondLimit(t *testing.T) {
+	g := randomgraph.New(611291662, randomgraph.Options{})
+	if what := diffDefinition(g); what != "" {
+		t.Error(what)
+	}
+	inf := math.Inf(1)
+	for _, c := range []struct{ terms, want []float64 }{
+		{[]float64{20000, 20000, -30000}, []float64{inf}},
+		{[]float64{-20000, -20000, 30000}, []float64{-inf}},
+		{[]float64{20000, -30000, 20000}, []float64{10000}}, // the same terms, but no part is too large
+	} {
+		sum := []float64{0}
+		addLimited(sum, c.terms, []float64{1, 1, 1})
+		if !slices.Equal(sum, c.want) {
+			t.Errorf("the sum of %v is %v; want %v", c.terms, sum, c.want)
+		}
 	}
 }
