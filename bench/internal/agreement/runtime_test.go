@@ -86,6 +86,8 @@ func TestRuntime(t *testing.T) {
 			switch what, err := n.compareRuntime(dirs[i]); {
 			case err != nil:
 				refused[err.Error()]++
+			case what != "" && saturatesPairs(n.Model):
+				refused["it differs, and onnxruntime may saturate its sums of pairs"]++
 			case what != "":
 				t.Errorf("seed %s: %s", filepath.Base(dirs[i]), what)
 				fallthrough
@@ -99,10 +101,47 @@ func TestRuntime(t *testing.T) {
 	}
 	t.Logf("%d graphs were compared with onnxruntime", compared)
 	for _, what := range slices.Sorted(maps.Keys(refused)) {
-		t.Logf("%d graphs are refused by onnxruntime: %s", refused[what], what)
+		t.Logf("%d graphs are left out: %s", refused[what], what)
 	}
 	if compared*10 < *graphs*9 {
 		t.Errorf("onnxruntime runs %d of %d graphs", compared, *graphs)
+	}
+}
+
+// saturatesPairs reports whether a node of m multiplies uint8 by constants of int8 so large that two products
+// may exceed int16. On processors with AVX2 but without VNNI, onnxruntime adds such pairs in int16 and
+// saturates them, as its documentation of quantization says. In graph 611293848 it returns 102, and the
+// sum is exactly 98.2.
+func saturatesPairs(m *onnx.Model) bool {
+	const most = (1<<15 - 1) / 255 / 2
+	return slices.ContainsFunc(m.Nodes, func(n onnx.Node) bool {
+		if !strings.HasPrefix(n.Op, "QLinear") && !strings.HasSuffix(n.Op, "Integer") {
+			return false
+		}
+		return slices.ContainsFunc(n.Inputs, func(name string) bool {
+			w := m.Constants[name]
+			if w == nil || w.Type != onnx.Int8 {
+				return false
+			}
+			values, err := w.Numbers()
+			return err == nil && slices.ContainsFunc(values, func(v float64) bool { return math.Abs(v) > most })
+		})
+	})
+}
+
+// TestSaturatedPairs checks that TestRuntime knows the graph in which onnxruntime saturates, and that the
+// engine follows the definition there.
+func TestSaturatedPairs(t *testing.T) {
+	g := randomgraph.New(611293848, randomgraph.Options{})
+	n, err := Read(g.Encode(), graphInputs(g))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !saturatesPairs(n.Model) {
+		t.Error("graph 611293848 has no weights of int8 whose products may be saturated")
+	}
+	if what := diffDefinition(g); what != "" {
+		t.Error(what)
 	}
 }
 
