@@ -21,12 +21,13 @@
 //	                                half
 //
 // Public checksums, of which one wrong bit would change a digit, show the products and both roundings on
-// M1 to M6. Single sums of M4 and M6 show the limit and the bias. The place of the scale is assumed. So products lose bits, and sums do not. The error of a product, up to 2^-17 or all of one that
-// is dropped, does not depend on the size of the sum, and layers with many small products suffer most.
+// M1 to M6. Single sums of M4 and M6 show the limit and the bias. The place of the scale is assumed. So
+// products lose bits, and sums do not. The error of a product, up to 2^-17 or all of one that is dropped,
+// does not depend on the size of the sum, and layers with many small products suffer most.
 //
 // Generations differ in two properties, which an [Arithmetic] holds. The M1 reads infinities, and adds
-// terms in groups of four, with the precision of fp16 where a term or a group reaches 4096. M4 and M6 read ordinary
-// numbers in place of infinities and NaNs, and add all terms exactly.
+// terms in groups of four, with the precision of fp16 where a term or a group reaches 4096. M4 and M6
+// read ordinary numbers in place of infinities and NaNs, and add all terms exactly.
 //
 // Sums of fixed-point numbers are the same in any order unless one reaches the limit or a term
 // is as large as that. [Arithmetic.Reduce] uses this: it computes a row of outputs at once, in the

@@ -169,13 +169,13 @@ func (a Arithmetic) chooseForm(x extremes, v *vector, k int, start float32) (f f
 	switch {
 	case !(bound+float64(k)+1 < limitUnits): // also if an operand is infinite
 		return ordered, 0
-	case a.CoarseSums && tileTaps*(product+1) >= coarseUnits:
+	case a.CoarseSums && groupTaps*(product+1) >= coarseUnits:
 		return ordered, 0
 	case product >= fusedProduct:
 		return converted, k
 	}
 	flush = int(min(float64(k), fusedUnits/(product+1)))
-	if x.exponent+v.exponent >= minExponents {
+	if x.exponent+v.exponent >= minExponentSum {
 		return fused, flush
 	}
 	return masked, flush
@@ -185,15 +185,15 @@ func (a Arithmetic) chooseForm(x extremes, v *vector, k int, start float32) (f f
 // operands often are all in a few channels, and then this finds that no sum reaches the limit. It returns
 // ordered or converted.
 func (a Arithmetic) chooseFormByRows(rows []float32, taps []weight, start float32) (f form, flush int) {
-	bound, tile := float64(start)*(1<<fraction)+1, 0.0
+	bound, group := float64(start)*(1<<fraction)+1, 0.0
 	for i, w := range taps {
 		product := math.Abs(float64(w.inUnits()))*float64(rows[i]) + 1
 		bound += product
-		if i%tileTaps == 0 {
-			tile = 0
+		if i%groupTaps == 0 {
+			group = 0
 		}
-		tile += product
-		if a.CoarseSums && !(tile < coarseUnits) {
+		group += product
+		if a.CoarseSums && !(group < coarseUnits) {
 			return ordered, 0
 		}
 	}
@@ -241,8 +241,8 @@ func (a Arithmetic) recomputeInOrder(acc, panel []float32, stride int, taps *Tap
 			// Rounding moves the start value and each term by at most half a unit.
 			columns[j] = absFloat32(start.startValue(m, l+j))*(1<<fraction) + float32(len(weights)) + 1
 		}
-		for i := 0; i < len(weights); i += tileTaps {
-			a.addTileBounds(columns, panel[i*stride+l:], stride, weights[i:min(i+tileTaps, len(weights))])
+		for i := 0; i < len(weights); i += groupTaps {
+			a.addGroupBounds(columns, panel[i*stride+l:], stride, weights[i:min(i+groupTaps, len(weights))])
 		}
 		slack := 1 + float32(len(weights)+4)*0x1p-23 // for the rounding of bounds
 		for j, bound := range columns {
@@ -254,19 +254,19 @@ func (a Arithmetic) recomputeInOrder(acc, panel []float32, stride int, taps *Tap
 	}
 }
 
-// addTileBounds adds the magnitudes of the products of a tile of weights with each column of a panel to
-// bounds. A bound becomes infinite if CoarseSums may affect the tile.
-func (a Arithmetic) addTileBounds(bounds, panel []float32, stride int, tile []weight) {
+// addGroupBounds adds the magnitudes of the products of a group of weights with each column of a panel to
+// bounds. A bound becomes infinite if CoarseSums may affect the group.
+func (a Arithmetic) addGroupBounds(bounds, panel []float32, stride int, group []weight) {
 	limit := float32(inf)
 	if a.CoarseSums {
 		limit = coarseUnits - 1<<10 // more than rounding adds
 	}
-	var w [tileTaps]float32 // 0 for absent taps
-	var rows [tileTaps][]float32
+	var w [groupTaps]float32 // 0 for absent taps
+	var rows [groupTaps][]float32
 	for i := range rows {
 		rows[i] = panel[:len(bounds)]
-		if i < len(tile) {
-			w[i], rows[i] = absFloat32(tile[i].scaled), panel[i*stride:][:len(bounds)]
+		if i < len(group) {
+			w[i], rows[i] = absFloat32(group[i].scaled), panel[i*stride:][:len(bounds)]
 		}
 	}
 	r0, r1, r2, r3 := rows[0], rows[1][:len(rows[0])], rows[2][:len(rows[0])], rows[3][:len(rows[0])]

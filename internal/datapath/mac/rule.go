@@ -9,7 +9,7 @@ import (
 
 // An Arithmetic holds the properties of the multiply-accumulate in which tasks or generations of the
 // engine differ. Products and sums follow the same rule on M1 to M6 otherwise. M5 and M6 also transform 3x3
-// convolutions (Winograd, F(2,3)), which this package does not model.
+// convolutions (Winograd, F(2,3)), which this package does not model; internal/probe/arithmetic.go does.
 type Arithmetic struct {
 	// KeepsInfinity says that an operand whose exponent field is 31 is an infinity, and +Inf if it is
 	// a NaN (measured on M1). Otherwise it is an ordinary number: 0x7c00 is 65536 and 0x7fff is 131008
@@ -26,8 +26,8 @@ type Arithmetic struct {
 	FullRange bool
 }
 
-// H13 is the arithmetic of the M1 family, and assumed for the A14. Later is that of M4 and M6. The
-// generations between were not asked for these two properties.
+// H13 is the arithmetic of the M1 family, and assumed for the A14. Later is that of M4 and M6. M2,
+// M3 and M5 were not probed for these two properties, so either is an assumption for them.
 var (
 	H13   = Arithmetic{KeepsInfinity: true, CoarseSums: true}
 	Later = Arithmetic{}
@@ -38,21 +38,21 @@ const (
 	// named units below counts 2^-fraction (from checksums: 2^-15 and 2^-17 contradict them).
 	fraction = 16
 
-	// minExponents is the smallest sum of two operands' exponents whose product is not dropped (from
+	// minExponentSum is the smallest sum of two operands' exponents whose product is not dropped (from
 	// checksums: -15 and -17 contradict them).
-	minExponents = -16
+	minExponentSum = -16
 
-	// minExponent is the exponent of denormal operands, which are neither normalised nor replaced by
+	// denormalExponent is the exponent of denormal operands, which are neither normalised nor replaced by
 	// zero before the product is dropped or kept (from checksums).
-	minExponent = -14
+	denormalExponent = -14
 
 	// limitUnits is the first magnitude that an accumulator cannot hold, 32768 (measured on M4 and M6;
 	// M1 agrees to a result of 32752). It is 2^31 units.
 	limitUnits = 1 << 31
 
-	// A tile is a group of consecutive taps. Only CoarseSums depends on it (inferred from the probes of
-	// M1 in the tests).
-	tileTaps = 4
+	// groupTaps is the number of consecutive taps that are added as a group. Only CoarseSums depends on
+	// it (inferred from the probes of M1 in the tests).
+	groupTaps = 4
 
 	// coarseUnits is the magnitude from which terms lose bits if CoarseSums is set, 4096.
 	coarseUnits = 4096 << fraction
@@ -62,36 +62,39 @@ const (
 // exponents are too small together, and otherwise the product rounded to a multiple of 2^-16, ties
 // away from zero. Finite operands must be values of fp16, or of [Arithmetic.Widen].
 func roundProduct(x, w float32) (units int64) {
-	if exponent(x)+exponent(w) < minExponents {
+	if exponent(x)+exponent(w) < minExponentSum {
 		return 0
 	}
 	// The product of two 11-bit significands is exact in float32, and so is its scaling.
 	return roundAway(float64(float32(x*w)) * (1 << fraction))
 }
 
-// exponent returns the exponent of an fp16 value v, which is at least minExponent.
+// exponent returns the exponent of an fp16 value v, which is at least denormalExponent.
 func exponent(v float32) int {
-	return max(int(math.Float32bits(v)>>23&0xff)-127, minExponent)
+	return max(int(math.Float32bits(v)>>23&0xff)-127, denormalExponent)
 }
 
-// roundAway returns v rounded to an integer, ties away from zero. The magnitude of v must be below
-// 2^52.
+// roundAway returns v rounded to an integer, ties away from zero. v must have at most 24 significant
+// bits, as a float32 has, and a magnitude below 2^52: a v of 53 bits just below one half would become 1.
+// This is math.Round without its branches.
 func roundAway(v float64) int64 { return int64(v + math.Copysign(0.5, v)) }
 
 // An accumulator adds the terms of one result in the order of the taps.
 type accumulator struct {
-	sum      int64   // of all tiles before the current one, with the start value
-	tile     int64   // sum of the current tile
-	taps     int     // number of terms in the current tile
+	sum      int64   // of all groups before the current one, with the start value
+	group    int64   // sum of the current group
+	taps     int     // number of terms in the current group
 	infinity float32 // 0, the infinity that the sum has become, or NaN if it had infinities of both signs
 }
 
 // setBias sets the accumulator to its first value: a bias rounded to a multiple of 2^-16, ties away from
-// zero (measured on M6). An infinite bias is an infinite term, and NaN counts as +Inf.
+// zero (measured on M6). An infinite bias is an infinite term, and NaN counts as +Inf, for
+// every Arithmetic (assumed).
 func (a *accumulator) setBias(bias float32, rule Arithmetic) {
 	*a = accumulator{}
 	if bias-bias != 0 { // infinite or NaN
-		if a.infinity = bias; bias != bias {
+		a.infinity = bias
+		if bias != bias {
 			a.infinity = float32(inf) // as an operand
 		}
 		return
@@ -116,41 +119,41 @@ func (a *accumulator) addInfinite(p float32, rule Arithmetic) {
 	if p == p {
 		a.infinity += p
 	}
-	a.addTerm(0, rule)
+	a.addTerm(0, rule) // it still counts as a tap of its group (assumed)
 }
 
-// addTerm adds t to the current tile. The first term of a tile is not rounded by itself, and absent
-// terms at the end of the last tile do not take part (assumed).
+// addTerm adds t to the current group. The first term of a group is not rounded by itself, and absent
+// terms at the end of the last group do not take part (assumed).
 func (a *accumulator) addTerm(t int64, rule Arithmetic) {
-	if a.taps == tileTaps {
-		a.sum, a.tile, a.taps = a.sum+a.tile, 0, 0
+	if a.taps == groupTaps {
+		a.sum, a.group, a.taps = a.sum+a.group, 0, 0
 	}
 	a.taps++
 	if a.infinity != 0 {
 		return // no finite term changes it
 	}
 	if a.taps > 1 && rule.CoarseSums {
-		a.tile, t = alignCoarse(a.tile, t)
+		a.group, t = alignCoarse(a.group, t)
 	}
-	a.tile += t
+	a.group += t
 	a.checkLimit(rule)
 }
 
-// alignCoarse rounds the sum of a tile and a term before they are added: if one of them has a magnitude
+// alignCoarse rounds the sum of a group and a term before they are added: if one of them has a magnitude
 // of 4096 or more, both become multiples of the spacing of fp16 values at the larger one. That ties
 // round away from zero is assumed, because no probe shows it.
-func alignCoarse(tile, t int64) (int64, int64) {
-	abs, absT := absInt64(tile), absInt64(t)
+func alignCoarse(group, t int64) (int64, int64) {
+	abs, absT := absInt64(group), absInt64(t)
 	spacing := int64(1)
 	// Both together have as many bits as the larger one.
 	if larger := abs | absT; larger >= coarseUnits {
 		spacing <<= bits.Len64(uint64(larger)) - 1 - halfExpShift
 	}
 	half := spacing >> 1
-	return withSign((abs+half)&-spacing, tile), withSign((absT+half)&-spacing, t)
+	return withSign((abs+half)&-spacing, group), withSign((absT+half)&-spacing, t)
 }
 
-// The branches that magnitude and withSign avoid would often be mispredicted.
+// The branches that absInt64 and withSign avoid would often be mispredicted.
 
 func absInt64(v int64) int64 { return withSign(v, v) }
 
@@ -160,7 +163,7 @@ func withSign(v, sign int64) int64 { return (v ^ sign>>63) - sign>>63 }
 // checkLimit makes the sum infinite if its magnitude has reached the limit. It stays infinite even if
 // later terms cancel it (measured).
 func (a *accumulator) checkLimit(rule Arithmetic) {
-	if sum := a.sum + a.tile; !rule.FullRange && absInt64(sum) >= limitUnits {
+	if sum := a.sum + a.group; !rule.FullRange && absInt64(sum) >= limitUnits {
 		a.infinity = float32(math.Copysign(inf, float64(sum)))
 	}
 }
@@ -173,24 +176,24 @@ func (a *accumulator) roundedSum() float32 {
 	case a.infinity != 0:
 		return a.infinity
 	}
-	return roundToOdd(a.sum + a.tile)
+	return roundToOdd(a.sum + a.group)
 }
 
 // roundToOdd returns a sum in units as fp32. A sum of more than 24 bits loses its last eight, or more if
 // it is beyond the limit, and if these are not all zero, the last bit that stays becomes one. A later
 // rounding to fp16 then gives the same as from the exact sum.
 func roundToOdd(units int64) float32 {
-	const cut = 8 // 31 bits become 23
+	const fewest = 8 // a sum below the limit has 31 bits, and keeps 23, twelve more than fp16
 	if absInt64(units) >= 1<<24 {
-		bits := cut
-		for absInt64(units)>>bits >= 1<<24 {
-			bits++
+		lost := fewest
+		for absInt64(units)>>lost >= 1<<24 {
+			lost++
 		}
-		kept := units >> bits // toward -infinity
-		if kept<<bits != units {
-			kept |= 1
+		kept := units >> lost // toward -infinity
+		if kept<<lost != units {
+			kept |= 1 // the odd neighbour, whichever side it is on
 		}
-		units = kept << bits
+		units = kept << lost
 	}
 	return float32(units) / (1 << fraction)
 }

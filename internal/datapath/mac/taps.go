@@ -124,8 +124,8 @@ func preparePortable(weights []weight, widened []float32) digest {
 		if abs == 0 {
 			d.zeros++
 		}
-		const field, smallestNormal = 0xff << 23, (127 + minExponent) << 23
-		below := (2*127+minExponents)<<23 - int32(max(abs&field, smallestNormal)) - 1
+		const field, smallestNormal = 0xff << 23, (127 + denormalExponent) << 23
+		below := (2*127+minExponentSum)<<23 - int32(max(abs&field, smallestNormal)) - 1
 		if below < smallestNormal {
 			below = -1
 		}

@@ -32,7 +32,7 @@ func (a Arithmetic) Trace(start float32, x, w []float32) Trace {
 		switch {
 		case v == 0 || w[i] == 0:
 			continue
-		case exponent(v)+exponent(w[i]) < minExponents:
+		case exponent(v)+exponent(w[i]) < minExponentSum:
 			t.Dropped++
 		case math.Abs(p) < 0.5/(1<<fraction): // term rounds ties away from zero
 			t.Vanished++
