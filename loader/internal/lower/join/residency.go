@@ -39,10 +39,10 @@ type resident struct {
 	byPlane  bool // planes follow each other as in memory; otherwise rows do
 	extent   *place.Extent
 	tile     *task.Tile
-	// before is the tile when the last step that uses the tensor began; step is the number of that step plus
-	// 1. The two tiles differ if the step writes a part of a tensor that others have begun.
-	before *task.Tile
-	step   int
+	// lastStep is the last step so far whose tasks use the tensor, or -1. before is the tile when that step
+	// began: it differs from tile if the step writes a part of a tensor that others have begun.
+	lastStep int
+	before   *task.Tile
 	// loads are the accesses that load an input of the network for later ones. Each loads a part
 	// of it: one or more elements of the batch.
 	loads []access
@@ -64,7 +64,7 @@ func (j *joiner) findPlainTensors() []*resident {
 	list := make([]*resident, len(j.tensors))
 	for i, t := range j.tensors {
 		if !t.port || t.input {
-			list[i] = &resident{tensor: i, shape: t.shape}
+			list[i] = &resident{tensor: i, shape: t.shape, lastStep: -1}
 		}
 	}
 	for i := range j.steps {
@@ -148,22 +148,23 @@ func (s *step) resultIn(bar uint32) int {
 // its batch that no other task loads, without slices of columns. (Programs show this for 22 of 22
 // later reads. That several tasks can load a batch is inferred, because no program has one.)
 func (j *joiner) canKeepInput(r *resident) bool {
-	loaded, end := 0, 0 // elements loaded so far, and the lowest address of the next ones
+	loaded, next := 0, 0 // elements loaded so far, and the lowest address of the next ones
 	r.loads = nil
 	for i, a := range r.accesses {
 		if loaded == r.shape.Elements() {
 			return a.step != r.accesses[0].step
 		}
 		t := j.steps[a.step].part.output.Tasks[a.task]
-		m, _, _, _, _ := t.MemoryOf(a.which)
-		if a.which != task.Operand1 || a.step != r.accesses[0].step || !t.LoadsWholeSource() || m.Base < end {
+		m, groups, _, _, _ := t.MemoryOf(a.which)
+		if a.which != task.Operand1 || a.step != r.accesses[0].step || !t.LoadsWholeSource() || m.Base < next {
 			return false
 		}
 		n := t.InShape().Elements()
 		if loaded += n; loaded > r.shape.Elements() || loaded%(r.shape.Elements()/r.shape.N) != 0 {
 			return false
 		}
-		end = m.Base + 1
+		// Parts do not overlap if each begins behind the last group of the one before.
+		next = m.Base + max(1, groups*m.Group)
 		r.loads = r.accesses[:i+1]
 	}
 	return false
@@ -181,7 +182,10 @@ func (r *resident) isLoadedBy(a access) bool {
 // the tensor in another shape need.
 func (j *joiner) chooseLayout(r *resident) bool {
 	s := r.shape
+	// A row holds all channels of one element, so only planes can hold a batch.
 	if s.N == 1 {
+		// The readers must be able to use both the layout with which the placement begins, the compact one,
+		// and the one that it takes where there is room (see avoidBankConflicts).
 		fetches := j.conflictFreeFetches(r)
 		if r.setRowLayout(fetches); j.canMapToL2(r) {
 			r.fetches = fetches
@@ -199,8 +203,9 @@ func (j *joiner) chooseLayout(r *resident) bool {
 }
 
 // compactFetches are the accesses that find no bank conflicts in any tensor that is stored row by
-// row. Skewing it for others is dropped where L2 has no room, as Apple's compiler drops the
-// skew of a source that would leave fewer rows per tile (seen in 11 of 11 programs).
+// row. Where L2 has no room, rows are spaced for these alone and not for the other readers. Apple's
+// compiler does the same with the rows of a source, if spacing them would leave fewer rows per tile
+// (seen in 11 of 11 programs).
 var compactFetches = []place.Fetch{place.PlanarFetch}
 
 // setRowLayout gives r a layout of whole rows, spaced so that the given fetches cause no bank
@@ -285,17 +290,17 @@ func (j *joiner) visitReaders(a access, visit func(k int, at *place.Layout) bool
 	}
 	own := owner.First.At
 	in := owner.InShape()
-	for _, r := range j.findReaders(part)[owner.First] {
-		if r.task <= a.task {
+	for _, reading := range j.findReaders(part)[owner.First] {
+		if reading.task <= a.task {
 			continue
 		}
-		t := tasks[r.task]
-		at := t.L2Layout(r.which)
+		t := tasks[reading.task]
+		at := t.L2Layout(reading.which)
 		if at.Base != own.Base || in.Channels > 1 && at.Channel != own.Channel || in.Height > 1 && at.Row != own.Row ||
 			!task.HaveSameSource(t, owner) {
 			return false
 		}
-		if !visit(r.task, &at) {
+		if !visit(reading.task, &at) {
 			return false
 		}
 	}
@@ -354,8 +359,11 @@ func (r *resident) locateOperand(t *task.Task, operand task.Operand) (place.Layo
 	if tr.inside > s.Row {
 		return place.Layout{}, false
 	}
+	// Each call adds to the bytes of a row that the next ones find in use.
 	at := place.Layout{Base: column}
-	at.Channel, at.Row, at.Group = tr.translateStride(m.Plane, planes), tr.translateStride(m.Row, rows), tr.translateStride(m.Group, groups)
+	at.Channel = tr.translateStride(m.Plane, planes)
+	at.Row = tr.translateStride(m.Row, rows)
+	at.Group = tr.translateStride(m.Group, groups)
 	if r.byPlane {
 		at.Base += m.Base / s.Row * r.layout.Row
 	} else {
@@ -431,9 +439,9 @@ func (j *joiner) stepTileRange(step int, kept map[access]*resident) (lo, hi int)
 		}
 		switch {
 		case kept[access{step, k, task.OperandResult}] != nil:
-		// A result that passes straight to memory needs only the part of L2 that the largest tile leaves,
-		// or less if it is small.
 		case t.IsInMemory(task.OperandResult) && result.Channel == 0:
+			// A result that passes straight to memory needs only the part of L2 that the largest tile
+			// leaves, or less if it is small.
 			cover(result.Base, min(j.l2Bytes()-j.maxTileBytes(), place.Packed(t.OutShape()).Row*t.OutShape().Height))
 		default:
 			cover(result.Base, t.ResultBytes())

@@ -68,8 +68,8 @@ func (r *retargeter) useResident(k int, operand task.Operand) {
 	}
 	at, _ := in.locateOperand(r.plan[k], operand)
 	at.Base += in.extent.Base
-	if in.step != r.step+1 {
-		in.step, in.before = r.step+1, in.tile
+	if in.lastStep != r.step {
+		in.lastStep, in.before = r.step, in.tile
 	}
 	if in.tile == nil {
 		in.tile = &task.Tile{At: in.layout.Rebase(in.extent.Base), Bytes: in.extent.Bytes, Result: true}
@@ -85,11 +85,10 @@ func (r *retargeter) useResident(k int, operand task.Operand) {
 			tile = in.tile
 		}
 	}
-	if len(in.loads) > 1 && in.isLoadedBy(a) { // other steps wait for the last load
+	if len(in.loads) > 1 && in.isLoadedBy(a) {
+		// Other steps wait for the last load: the parts follow each other, and the whole follows the last.
 		tile = &task.Tile{At: at, Bytes: in.extent.Bytes / len(in.loads), Owner: t}
-		if in.isLoadedBy(a) { // the parts follow each other, and the whole follows the last
-			tile.Previous, in.tile.Previous = in.tile.Previous, tile
-		}
+		tile.Previous, in.tile.Previous = in.tile.Previous, tile
 	}
 	r.moved[in.tile], r.moved[tile] = true, true // already at the address of the resident
 	if operand == task.Operand1 {
