@@ -10,11 +10,11 @@ import (
 	"anesim/loader/layer"
 )
 
-// lowerRuntimeMatMul lowers the product of two inputs. If the left side has sixteen rows or fewer
-// of whole 64-byte units, or 48, the engines read them as weights directly from memory, one row for
-// each engine and task. Otherwise each part of the rows takes a pair of tasks: the planar engine
-// interleaves the rows in the order in which the engines read weights, then a 1x1 convolution
-// reads the rows of the right side as channels.
+// lowerRuntimeMatMul lowers the product of two inputs. If the left side has at most sixteen rows, or
+// 48, and the size of a row is a multiple of 64 bytes, the engines read the rows as weights directly
+// from memory, one row for each engine and task. Otherwise each part of the rows takes a pair of tasks:
+// the planar engine interleaves the rows in the order in which the engines read weights, then a 1x1
+// convolution reads the rows of the right side as channels.
 //
 //	x [m][k] --DMA--> planar copy --DMA, interleaved--> scratch
 //	y [k][n] --DMA--> tile: k channels of n pixels --> engines --> result [m][n]
@@ -33,42 +33,45 @@ func lowerRuntimeMatMul(o *Output, j job) error {
 	}
 	to := placeBeforeActivation(o, j, result, l.Out())
 	interleaved := o.Scratch // address of the weights
-	at := func(columns int) int {
+	bytesOf := func(columns int) int { // of the right side in L2
 		return k * place.PackedColumns(regs.Shape{Channels: 1, Width: columns}, place.EngineColumns(columns)).Channel
 	}
+	// Slices of columns begin at multiples of 32, or 64 bytes, to which rows in memory are padded too. (It
+	// is assumed: no known program has a right side that is too large for L2.)
 	columns := n
-	for columns > 32 && at(columns) > l.LargestTile() {
+	for columns > 32 && bytesOf(columns) > l.LargestTile() {
 		columns = (columns/2 + 31) &^ 31
 	}
-	if err := layer.CheckLimit("size in bytes of 32 columns in L2", at(columns), l.LargestTile(),
+	if err := layer.CheckLimit("size in bytes of 32 columns in L2", bytesOf(columns), l.LargestTile(),
 		"split the reduction until they have at most %d bytes and add the results"); err != nil {
 		return err
 	}
 	// The right side stays in L2 between the tasks of a matrix if it fits next to the rows of the
-	// left side that a task interleaves. (It is inferred: no program has several such tasks.)
+	// left side that a task interleaves. (It is inferred: no program has several such tasks.) Up to
+	// sixteen rows are a single task, which has no other to keep it for.
 	whole := place.Packed(regs.Shape{Channels: k, Width: n}).Row
 	room := task.Engines * task.MaxInterleave * place.Packed(regs.Shape{Channels: 1, Width: k}).Row
 	keep := columns == n && m > task.Engines && whole+room <= l.LargestTile()
 	for b := range l.In.N * l.In.C {
 		var kept *task.Tile
 		for first := 0; first < m; {
-			rows := min(task.Engines, m-first)
+			height := min(task.Engines, m-first) // of the part, in rows
 			if !fromMemory {
-				rows = rowsPerPair(m-first, k, min(n, columns), l.LaneBytes())
+				height = rowsPerPair(m-first, k, min(n, columns), l.LaneBytes())
 			}
-			if err := layer.CheckLimit("size in bytes of the rows of the left side in L2", rows*place.Packed(regs.Shape{Channels: 1, Width: k}).Channel, l.LargestTile(),
+			if err := layer.CheckLimit("size in bytes of the rows of the left side in L2", height*place.Packed(regs.Shape{Channels: 1, Width: k}).Channel, l.LargestTile(),
 				"split the reduction until they have at most %d bytes and add the results"); err != nil {
 				return err
 			}
-			part := place.Matrix(lhs.Bar, rows, k)
+			part := place.Matrix(lhs.Bar, height, k)
 			part.Base = lhs.Base + b*lhs.Plane + first*lhs.Row
 			var lanes []coeff.Lane
 			if fromMemory {
-				lanes = rowLanes(part, rows, k)
+				lanes = rowLanes(part, height, k)
 			} else {
-				lanes = addInterleavingTask(o, interleaved, rows, k, func(t *task.Task, at place.Layout) int {
+				lanes = addInterleavingTask(o, interleaved, height, k, func(t *task.Task, at place.Layout) int {
 					if kept != nil {
-						at = at.Rebase(whole)
+						at = at.Rebase(whole) // the right side is at address 0
 					}
 					t.LoadSource1(part, at, false)
 					return at.Base + at.Row
@@ -76,16 +79,16 @@ func lowerRuntimeMatMul(o *Output, j job) error {
 			}
 			for c := 0; c < n; c += columns {
 				width := min(columns, n-c)
-				src, dst := place.Matrix(rhs.Bar, k, n), place.Matrix(to.Bar, rows, n)
+				src, dst := place.Matrix(rhs.Bar, k, n), place.Matrix(to.Bar, height, n)
 				src.Base = rhs.Base + b*rhs.Plane + c*layer.ElementBytes
 				dst.Base = to.Base + b*to.Plane + first*to.Row + c*layer.ElementBytes
 				bar := uint32(place.BarScratch)
 				if fromMemory {
 					bar = lhs.Bar
 				}
-				kept = multiplyInputs(o, l, src, dst, lanes, bar, rows, k, width, keep, kept)
+				kept = multiplyInputs(o, l, src, dst, lanes, bar, height, k, width, keep, kept)
 			}
-			first += rows
+			first += height
 		}
 	}
 	return lowerActivation(o, j, l.Out(), to, result)
@@ -93,8 +96,8 @@ func lowerRuntimeMatMul(o *Output, j job) error {
 
 // canReadLeftRows reports whether the engines read the rows of the left side from memory as weights
 // without a task that reorders them. A row must have a multiple of 64 bytes. There must be at most
-// one row for each engine, or three: two pairs of tasks, of 32 and of 16 rows, would be more than
-// three tasks of 16. (In a public table, 48 rows by a transposed right side have four tasks, where 32
+// one row for each engine, or three: two pairs, for 32 and 16 rows, would be four tasks, and 16 rows a
+// task are three. (In a public table, 48 rows by a transposed right side have four tasks, where 32
 // and 64 have three. That these are a transpose and three of 16 rows is inferred.)
 func canReadLeftRows(l *layer.Layer) bool {
 	m := l.In.H
@@ -109,6 +112,9 @@ func canReadLeftRows(l *layer.Layer) bool {
 func tryLowerAsRowChain(o *Output, j job, x, z, y place.Memory) bool {
 	l := j.layer
 	heads := l.In.N * l.In.C
+	// A chain places its tiles and its scratch from address 0, so it must be the whole program. Of what it
+	// makes, constants are not appended below, so a table cannot follow it. It interleaves the rows of a
+	// left side that is stored as its columns for one matrix only.
 	if j.at != nil || o.Scratch > 0 || l.NeedsTable() || l.TransposeX && heads > 1 {
 		return false
 	}
@@ -165,10 +171,11 @@ func rowsPerPair(m, k, columns, lane int) int {
 }
 
 // addInterleavingTask appends the task that copies rows of k values to the scratch buffer at offset
-// base and interleaves the rows of each engine. It returns the weights of each engine. It calls read
-// to set the source of the task. Argument at of read has the layout of the rows in L2 for a source
-// that is loaded. read returns the address in L2 of the buffer through which the result passes.
-func addInterleavingTask(o *Output, base, rows, k int, read func(t *task.Task, at place.Layout) int) []coeff.Lane {
+// base and interleaves the rows of each engine. It returns the weights of each engine. It calls
+// setSource to set the source of the task. Argument at of setSource has the layout of the rows in L2
+// for a source that is loaded. setSource returns the address in L2 of the buffer through which the
+// result passes.
+func addInterleavingTask(o *Output, base, rows, k int, setSource func(t *task.Task, at place.Layout) int) []coeff.Lane {
 	in := regs.Shape{Groups: 1, Channels: rows, Height: 1, Width: k}
 	each := max(1, rows/task.Engines)
 	dst := place.Memory{Bar: place.BarScratch, Plane: layer.RoundUp(each*k*layer.ElementBytes, 64)}
@@ -178,7 +185,7 @@ func addInterleavingTask(o *Output, base, rows, k int, read func(t *task.Task, a
 	dst.Base = base
 	o.Scratch = max(o.Scratch, dst.Base+dst.Depth)
 	t := task.Planar{Form: regs.FormConstant, In: in}.Task()
-	t.WriteInterleaved(dst, read(t, place.Packed(in)), each)
+	t.WriteInterleaved(dst, setSource(t, place.Packed(in)), each)
 	o.addTask(t)
 	lanes := make([]coeff.Lane, rows/each)
 	for i := range lanes {
