@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"math"
 	"math/rand/v2"
 	"os"
 	"regexp"
@@ -138,19 +139,23 @@ func multiplyAdd(acc, vectors, panel []float32, m, k int) {
 	}
 }
 
+// convolutions are the layers that layerKernels runs through tiles.Convolution.
+var convolutions = []struct {
+	name string
+	Layer
+}{
+	{"tiles.Convolution/3x3", Conv3x3()},
+	{"tiles.Convolution/1x1", Conv1x1()},
+	{"tiles.Convolution/depthwise", Depthwise3x3()},
+	{"tiles.Convolution/matmul", Matmul(512)},
+}
+
 // layerKernels are layers in package tiles, with the gathering of windows and the rounding of results. Their
-// peer multiplies as many terms without gathering.
+// peer multiplies as many terms without gathering. Package tiles has no benchmark of them of its own, whose
+// operands and rates could differ from these.
 func layerKernels(tb testing.TB) []kernel {
 	var list []kernel
-	for _, l := range []struct {
-		name string
-		Layer
-	}{
-		{"tiles.Convolution/3x3", Conv3x3()},
-		{"tiles.Convolution/1x1", Conv1x1()},
-		{"tiles.Convolution/depthwise", Depthwise3x3()},
-		{"tiles.Convolution/matmul", Matmul(512)},
-	} {
+	for _, l := range convolutions {
 		w := build(tb, l.Layer)
 		const m = 64
 		k := l.Taps()
@@ -358,6 +363,28 @@ func fastest(run func()) time.Duration {
 		least = min(least, time.Since(start))
 	}
 	return least
+}
+
+// TestConvolutionsBelowTheLimit holds the operands of the convolutions to what BenchmarkKernels says of
+// them: no sum of any output, in any order and part, comes near the limit of 32768, beyond which the slow path of
+// mac.Reduce/careful begins.
+func TestConvolutionsBelowTheLimit(t *testing.T) {
+	const limit = 4096
+	for _, l := range convolutions {
+		w, largest := build(t, l.Layer), 0.0
+		for _, x := range w.source {
+			largest = max(largest, math.Abs(float64(x.Float32())))
+		}
+		for n := range l.Cout {
+			sum := 0.0
+			for _, f := range w.weights[n*l.Taps():][:l.Taps()] {
+				sum += largest * math.Abs(float64(f.Float32()))
+			}
+			if sum == 0 || sum >= limit {
+				t.Fatalf("%s: output channel %d: sums may reach %g; want more than 0 and less than %d", l.name, n, sum, limit)
+			}
+		}
+	}
 }
 
 // TestKernelsInTheDocs holds the table of docs/speed.md, which is one run of BenchmarkKernels, to the
