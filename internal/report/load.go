@@ -172,15 +172,19 @@ func NewLoad(l *scripts.Load) *Load {
 		d.Clients = append(d.Clients, newLoadClient(l, i))
 	}
 	for i, b := range r.Bins {
-		bin := LoadBin{AtNs: clock.Nanoseconds(i) * r.BinTime, ForNs: r.BinTime, EnergyNJ: b.Energy, Utilisation: float64(b.Busy / r.BinTime)}
-		bin.Watts = float64(b.Energy) / float64(r.BinTime)
+		bin := LoadBin{AtNs: clock.Nanoseconds(i) * r.BinTime, ForNs: r.BinTime, EnergyNJ: b.Energy}
+		// Where arrivals stopped early, the last interval ends with the last call.
+		if left := r.Time - bin.AtNs; r.Cut && left > 0 {
+			bin.ForNs = min(bin.ForNs, left)
+		}
+		bin.Utilisation, bin.Watts = float64(b.Busy/bin.ForNs), float64(b.Energy)/float64(bin.ForNs)
 		for k := range r.Clients {
 			// The last bin collects what comes after the end of the simulated time. It is not divided
 			// among clients.
 			if busy := r.Clients[k].Busy; i < l.Config.Bins {
 				share := 0.0
 				if busy != nil {
-					share = float64(busy[i] / r.BinTime)
+					share = float64(busy[i] / bin.ForNs)
 				}
 				bin.Clients = append(bin.Clients, share)
 			}

@@ -120,14 +120,17 @@ type Config struct {
 	// Observe is called for each event, if it is not nil. Events are in order of time,
 	// except Woke.
 	Observe func(Event)
-	// MaxCalls is the largest number of calls of all clients together; 0 means
-	// defaultMaxCalls. When it is reached, no more calls arrive and Result.Cut is set.
+	// MaxCalls is the number of calls of all clients together at which arrivals stop, and
+	// Result.Cut is set. 0 means that they do not stop; more than 10,000,000 calls are then an error.
 	MaxCalls int
 }
 
-// defaultMaxCalls is the default of Config.MaxCalls. It limits the memory of a simulation
-// to a few hundred megabytes.
-const defaultMaxCalls = 10_000_000
+// defaultMaxCalls limits the calls of a simulation without Config.MaxCalls. It limits its memory
+// to a few hundred megabytes. A script's max_calls may raise it to mostMaxCalls.
+const (
+	defaultMaxCalls = 10_000_000
+	mostMaxCalls    = 100_000_000
+)
 
 // MaxBins is the largest number of intervals in a result.
 const MaxBins = 1 << 16

@@ -1,9 +1,11 @@
 package traffic_test
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"anesim/hw/clock"
 	"anesim/internal/firmware/traffic"
@@ -54,5 +56,62 @@ func TestLoadLimits(t *testing.T) {
 	}
 	if got := (&traffic.Host{Outside: 1, Before: 20, After: 300}).Total(); got != 321 {
 		t.Errorf("the host's part is %v, want 321", got)
+	}
+}
+
+// A duration in which too many calls would arrive is refused soon, however long it is, and one that is
+// only a little too long is refused as well. With max_calls, arrivals stop there, and shares are of
+// the time until then. Long idle spans cost nothing.
+func TestTooManyCalls(t *testing.T) {
+	back := traffic.Client{Name: "a", Arrival: traffic.BackToBack, Runs: []clock.Nanoseconds{10}}
+	threads := back
+	threads.Threads = 1024
+	fast, rare := back, back
+	fast.Arrival, fast.Rate = traffic.Poisson, 1e6
+	rare.Arrival, rare.Rate = traffic.Fixed, 1e-3
+	const month = 30 * 24 * 3600 * 1e9
+	for _, tc := range []struct {
+		name     string
+		clients  []traffic.Client
+		duration clock.Nanoseconds
+		err      string // "" for none
+	}{
+		{"back to back", []traffic.Client{back}, month, "calls return every 10ns, for 720h0m0s; want at most 10 million"},
+		{"1024 threads", []traffic.Client{threads}, 9e18, "want at most 10 million"},
+		{"the largest duration", []traffic.Client{back}, math.MaxInt64, "calls return every 10ns"},
+		{"random", []traffic.Client{fast}, month, "want at most 10 million"},
+		{"a thousand an hour", []traffic.Client{rare}, month, ""},
+	} {
+		start := time.Now()
+		r, err := traffic.Simulate(&traffic.Config{Clients: tc.clients, Duration: tc.duration, Bins: 60})
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("%s: takes %v", tc.name, took)
+		}
+		var e *traffic.ConfigError
+		switch {
+		case tc.err != "" && (!errors.As(err, &e) || !strings.Contains(err.Error(), tc.err)):
+			t.Errorf("%s: %v; want %s", tc.name, err, tc.err)
+		case tc.err == "" && (err != nil || len(r.Clients[0].Latencies) != 2592):
+			t.Errorf("%s: %v", tc.name, err)
+		}
+	}
+	r, err := traffic.Simulate(&traffic.Config{Clients: []traffic.Client{back}, Duration: month, MaxCalls: 1000, Bins: 60})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Cut || r.Time != 10e3 || r.Busy != 10e3 || r.Utilisation() != 1 {
+		t.Errorf("cut %v after %v, busy %v, %g of the time; want 1,000 calls of 10 ns, one after the other", r.Cut, r.Time, r.Busy, r.Utilisation())
+	}
+}
+
+// More calls than the default maximum are an error that comes when they are reached, where their number cannot
+// be told before.
+func TestDefaultMaximumOfCalls(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: ten million calls take seconds")
+	}
+	_, err := traffic.Simulate(&traffic.Config{Duration: 100.1e6, Clients: []traffic.Client{{Name: "a", Arrival: traffic.BackToBack, Runs: []clock.Nanoseconds{10}}}})
+	if want := "too many calls: more than that many arrive in the first 100ms, for 100.1ms"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v; want %s", err, want)
 	}
 }

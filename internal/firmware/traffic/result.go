@@ -11,7 +11,7 @@ import (
 // A Result holds the results of a simulation.
 type Result struct {
 	Clients []ClientResult
-	Time    clock.Nanoseconds // from the start to the end of the last call, at least Config.Duration
+	Time    clock.Nanoseconds // from the start to the end of the last call, at least Config.Duration unless Cut
 	Busy    clock.Nanoseconds // time that the engine worked
 	Stored  clock.Nanoseconds // part of Busy in which a call waited for the results of the one before it
 	Wake    clock.Nanoseconds // time that dispatches waited for the power domains
@@ -25,7 +25,7 @@ type Result struct {
 	// WaitEnergy is the energy that the engine draws while it is idle with its power rails
 	// on.
 	WaitEnergy clock.Nanojoules
-	Cut        bool // arrivals stopped at the maximum number of calls
+	Cut        bool // arrivals stopped at Config.MaxCalls
 
 	// Bins divides the simulated time into intervals of length BinTime.
 	Bins    []Bin

@@ -26,7 +26,7 @@ type Script struct {
 	InFlight int           // commands in flight at a time; 0 means one, as macOS allows
 	// Preemption says where a more urgent command takes the engine; see Config.Preemption.
 	Preemption queue.Preemption
-	MaxCalls   int // number of calls at which arrivals stop; 0 means defaultMaxCalls
+	MaxCalls   int // number of calls at which arrivals stop; 0 means never, and an error for more than 10,000,000
 	Clients    []ScriptClient
 	Power      firmware.PowerPolicy
 	Events     int // number of first events to keep in Outcome.Events

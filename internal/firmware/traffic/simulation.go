@@ -1,7 +1,9 @@
 package traffic
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"anesim/firmware"
 	"anesim/firmware/queue"
@@ -48,12 +50,14 @@ type simulation struct {
 	active    *call              // call that uses the engine
 	holder    *call              // call that used it last, if runs of it remain
 	calls     int
+	returned  int // calls that have returned
 	free      []*call
 
 	power  firmware.Power
 	began  clock.Nanoseconds // time at which the run in progress began or begins, after a wake
 	idleAt clock.Nanoseconds // time at which the engine became idle
 	last   clock.Nanoseconds // time at which the last call ended
+	cutAt  clock.Nanoseconds // time at which arrivals stopped at MaxCalls
 	// engines is the number of MAC engines that the last run used.
 	engines int
 	result  Result
@@ -146,7 +150,7 @@ func (s *simulation) maxCalls() int {
 func (s *simulation) handleEvent(e *event) error {
 	switch e.kind {
 	case arrives:
-		s.startCall(e.from)
+		return s.startCall(e.from)
 	case gates:
 		e.call.queued = s.now
 		s.reportEvent(Gated, s.now, e.call)
@@ -168,21 +172,49 @@ func (s *simulation) handleEvent(e *event) error {
 		s.endCall(e.call)
 		s.serveCalls()
 		s.admitCalls()
+		return s.checkPace()
 	}
 	return nil
 }
 
+// paceCalls is the number of returned calls after which checkPace looks at their pace. They take a tenth of
+// a second to simulate.
+const paceCalls = 100_000
+
+// checkPace returns an error if calls return at such a pace that their number would be far above the
+// default maximum, so that this takes no time in proportion to it. Ten times above, because a pace may change;
+// calls that return are counted, because all threads of back-to-back clients arrive at once.
+func (s *simulation) checkPace() error {
+	if s.returned++; s.returned != paceCalls || s.MaxCalls > 0 {
+		return nil
+	}
+	if s.now < s.Duration && float64(paceCalls)*float64(s.Duration/s.now) > 10*defaultMaxCalls {
+		return s.newCallsError(fmt.Sprintf("calls return every %v", time.Duration(s.now/paceCalls)))
+	}
+	return nil
+}
+
+func (s *simulation) newCallsError(found string) error {
+	return &ConfigError{What: fmt.Sprintf("too many calls: %s, for %v; want at most %d million: shorten duration, or set max_calls to end it early", found, time.Duration(s.Duration), defaultMaxCalls/1_000_000)}
+}
+
 // startCall starts a call of the client with index i. It also schedules the client's next call if
 // that does not depend on other calls. After Duration, only clients that follow another client
-// still make calls. Once the maximum number of calls is reached, startCall sets Result.Cut instead.
-func (s *simulation) startCall(i int) {
+// still make calls. Once MaxCalls is reached, startCall sets Result.Cut instead; the default maximum is an
+// error, because the result would be of another duration than the one that was asked for.
+func (s *simulation) startCall(i int) error {
 	follows := s.Clients[i].Arrival == After
 	if s.now >= s.Duration && !follows { // calls that follow another are still made
-		return
+		return nil
 	}
 	if s.calls >= s.maxCalls() {
-		s.result.Cut = true
-		return
+		if s.MaxCalls == 0 {
+			return s.newCallsError(fmt.Sprintf("more than that many arrive in the first %v", time.Duration(s.now)))
+		}
+		if !s.result.Cut {
+			s.result.Cut, s.cutAt = true, s.now
+		}
+		return nil
 	}
 	s.calls++
 	var c *call
@@ -203,6 +235,7 @@ func (s *simulation) startCall(i int) {
 	if x.Arrival != BackToBack && !follows {
 		s.scheduleEvent(s.now+s.nextArrivalGap(i), event{kind: arrives, from: i})
 	}
+	return nil
 }
 
 // serveCalls makes the broker pass on the calls that wait for it, the most urgent first and then the
@@ -435,9 +468,14 @@ func (s *simulation) endCall(c *call) {
 }
 
 // finishResult sets the length of the simulation, adds the last idle period to the result, and
-// sorts the latencies.
+// sorts the latencies. Where arrivals stopped early, rates and shares are of the time up to then: nothing is
+// known of the rest.
 func (s *simulation) finishResult() {
-	s.result.Time = max(s.last, s.Duration)
+	end := s.Duration
+	if s.result.Cut {
+		end = s.cutAt
+	}
+	s.result.Time = max(s.last, end)
 	s.endIdlePeriod(s.result.Time)
 	for i := range s.result.Clients {
 		s.result.Clients[i].sortLatencies()

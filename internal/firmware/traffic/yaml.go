@@ -60,7 +60,7 @@ func ReadScript(data []byte) (*Script, error) {
 		"duration":  func(n *yaml.Node) error { return readDuration(n, &s.Duration) },
 		"seed":      func(n *yaml.Node) error { return readSeed(n, &s.Seed) },
 		"in_flight": func(n *yaml.Node) error { return readCount(n, &s.InFlight, 1, 1<<16) },
-		"max_calls": func(n *yaml.Node) error { return readCount(n, &s.MaxCalls, 1, 1<<30) },
+		"max_calls": func(n *yaml.Node) error { return readCount(n, &s.MaxCalls, 1, mostMaxCalls) },
 		"preemption": func(n *yaml.Node) error {
 			var name string
 			if err := readNameValue(n, "preemption", &name, queue.Preemptions()); err != nil {

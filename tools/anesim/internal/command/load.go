@@ -45,6 +45,7 @@ the engine's utilization, energy and mean power. SCRIPT is YAML; - is standard i
   power: hysteresis=50ms   # also management=off and gating=off; default is the chip's
   in_flight: 1             # commands admitted at the same time; 1 as on macOS
   preemption: run          # none, run or abort: what a more urgent command interrupts
+  max_calls: 1000000       # arrivals stop there; without it 10 million are the most
   clients:
     - name: camera
       layer: conv cin=64 h=56 w=56 cout=64 k=3 pad=same

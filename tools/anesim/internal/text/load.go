@@ -74,7 +74,7 @@ func WriteLoad(w io.Writer, d *report.Load) error {
 		p.printf("memory at the broker: %s for %s and %s; %s stay wired while no call is pending", report.Size(m.Bytes), report.Plural(m.Models, "model"), report.Plural(m.Adapters, "adapter"), report.Size(m.Wired))
 	}
 	if d.Cut {
-		p.printf("arrivals stopped at the limit on calls; raise it with max_calls")
+		p.printf("arrivals stopped at max_calls; the figures are of the first %v", d.TimeNs)
 	}
 	p.printTimeline(d)
 	if len(d.Events) > 0 {
@@ -156,7 +156,9 @@ func (p pager) printTimeline(d *report.Load) {
 		if b.Clients == nil {
 			continue // after the end of the arrivals
 		}
-		width = report.TimeText(b.ForNs)
+		if width == "" { // the last may be shorter
+			width = report.TimeText(b.ForNs)
+		}
 		for k, share := range b.Clients {
 			lines[k].WriteByte(shareToDigit(share))
 		}

@@ -132,7 +132,7 @@ func FromLoad(d *report.Load) *Report {
 		{"Runs", newCountCell(d.Runs).Text, "runs", float64(d.Runs), "of descriptors without a change of program"},
 	}
 	if d.Cut {
-		r.Notes = append(r.Notes, "arrivals stopped at the limit on calls; raise it with max_calls")
+		r.Notes = append(r.Notes, fmt.Sprintf("arrivals stopped at max_calls; the figures are of the first %v", d.TimeNs))
 	}
 	for i := range d.Timeline {
 		b := &d.Timeline[i]
