@@ -127,7 +127,7 @@ func sigmoidOf(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 func geluOf(x float64) float64    { return x / 2 * (1 + math.Erf(x/math.Sqrt2)) }
 
 // The texts whose constants are at hand compute the layer that was compiled. Tables
-// interpolate: their worst errors are datapath.md's.
+// interpolate: what is allowed is the worst error of the table.
 var definitions = map[string]definition{
 	"unary_abs_c64":                          {0, 1, 0, each(math.Abs)},
 	"chain_add_relu_c512":                    {1e-3, 1, 0, pairwise(func(a, b float64) float64 { return max(0, a+b) })},

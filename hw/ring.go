@@ -9,8 +9,8 @@ import (
 
 // A ring models a ring buffer in L2 between two descriptors that run at the same time: the
 // first writes a few rows, the second reads them and frees their space (seen in 9 of 9 pairs of
-// neighbors on different engines, residency.md). It stores the elements of the rows, but not their
-// addresses in L2.
+// neighbors on different engines in Apple's programs). It stores the elements of the rows, but not
+// their addresses in L2.
 type ring struct {
 	channels, rows, width int
 	data                  []half

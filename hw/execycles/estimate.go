@@ -6,8 +6,8 @@ import (
 	"anesim/hw/regs"
 )
 
-// Constants of both targets, derived from stored words. Each is fitted to only a few points
-// (registers.md).
+// Constants of both targets. The words that 315 tasks store agree with the rules (TestStoredExeCycles),
+// but only few of them depend on any one constant.
 const (
 	patchPixels         = 256
 	sliceColumns        = 128
@@ -20,23 +20,26 @@ const (
 const (
 	h13BytesPerMicrosecond   = 34133.33 // LPDDR4X-4266 on 64 bits
 	h13LookupsPerMicrosecond = 11428.57 // in an engine's table
-	planarMicroseconds       = 0.004444 // a channel and source
-	reduceMicroseconds       = 0.0017   // a channel of a planar reduction
-	reducePixel              = 0.000056 // plus this for each column of four rows
-	reducedRows              = 4        // rows reduced at a time
+	h13PlanarMicroseconds    = 0.004444 // a channel and source
+	h13ReduceMicroseconds    = 0.0017   // a channel of a planar reduction
+	h13ReducePixel           = 0.000056 // plus this for each column of four rows
+	h13ReducedRows           = 4        // rows reduced at a time
 )
 
 // Constants of the target H13G. The stored words (139 were compared, of which 50 are at hand) allow
-// 67,500 to 68,300 bytes and 1,300 to 1,536 cycles in a microsecond, so they are taken to be twice
-// H13's bytes, and a step of the array a cycle. The granules of a cycle are known from one word.
+// 67,500 to 68,300 bytes in a microsecond: twice as many as H13's is assumed. They allow 1,300 to 1,536
+// cycles: as many as steps of the array is assumed. The granules of a cycle are known from one word.
 const (
-	h13gBytesPerMicrosecond = 2 * h13BytesPerMicrosecond
-	cyclesPerMicrosecond    = stepsPerMicrosecond
-	blockRows               = 4 // rows and columns that the planar engine processes in a cycle
-	blockColumns            = 8
-	granuleBytes            = 16 // unit of L2
-	granulesPerCycle        = 8  // that a pass through the MAC engines reads or writes
+	h13gBytesPerMicrosecond  = 2 * h13BytesPerMicrosecond
+	h13gCyclesPerMicrosecond = stepsPerMicrosecond
+	h13gBlockRows            = 4 // rows and columns that the planar engine processes in a cycle
+	h13gBlockColumns         = 8
+	h13gGranuleBytes         = 16 // unit of L2
+	h13gGranulesPerCycle     = 8  // that a pass through the MAC engines reads or writes
 )
+
+// maxEnginesLog2 is the largest value of ActiveNE, the logarithm of the number of engines: there are 16.
+const maxEnginesLog2 = 4
 
 // pairedMode is the value of SourceCfg.Dep_or_BfrMode of a pass that runs at the same time as the
 // planar task before it.
@@ -61,22 +64,22 @@ func (t Target) Microseconds(g *regs.Groups, o *regs.Operands) float64 {
 	case t == H13G && g.Planar():
 		return max(us, blockTime(o.In))
 	case t == H13G:
-		return max(us, granuleTime(g, o), lookupTime(g, cyclesPerMicrosecond))
+		return max(us, granuleTime(g, o), lookupTime(g, h13gCyclesPerMicrosecond))
 	case g.Planar() && g.Common.Cfg.PlanarForm().Reduces():
 		return max(us, reductionTime(g))
 	}
-	// H13 counts the channels of a pass, and those of each source that the planar engine reads from
-	// memory.
+	// H13 counts the channels of a pass once, and again for a second source that the planar engine reads
+	// from memory. A second source in L2 does not count, and the first counts wherever it is.
 	sources := 1.0
 	if o.Source2.Used && o.Source2.DRAM {
-		sources = 2 // a source in L2 does not count
+		sources = 2
 	}
 	channels := float64(g.Common.Cin.Cin()) * float64(g.GroupCount())
-	return max(us, planarMicroseconds*channels*sources, lookupTime(g, h13LookupsPerMicrosecond))
+	return max(us, h13PlanarMicroseconds*channels*sources, lookupTime(g, h13LookupsPerMicrosecond))
 }
 
 // stepTime returns the time of the steps of a multiply-accumulate on the MAC engines, or 0 if its
-// result is transposed: those products count their bytes alone (registers.md).
+// result is transposed: the words of those products count their bytes alone.
 func (t Target) stepTime(g *regs.Groups) float64 {
 	c := &g.Common
 	if c.Cfg.Transpose() {
@@ -112,9 +115,9 @@ func (t Target) countPatches(g *regs.Groups) float64 {
 // counted, the second task of reduce_probe_mean_ax1_1x128x16x16 would have 2, but it has 0. It is
 // the only stored word with several rows that its bytes do not determine.
 func reductionTime(g *regs.Groups) float64 {
-	in := float64(g.Common.InDim.Win()) * math.Ceil(float64(g.Common.InDim.Hin())/reducedRows)
+	in := float64(g.Common.InDim.Win()) * math.Ceil(float64(g.Common.InDim.Hin())/h13ReducedRows)
 	channels := float64(g.Common.Cin.Cin()) * float64(g.GroupCount())
-	return channels * (reduceMicroseconds + float64(reducePixel*in))
+	return channels * (h13ReduceMicroseconds + float64(h13ReducePixel*in))
 }
 
 // lookupTime returns the time of the look-ups of an activation table, of which each engine does the
@@ -125,7 +128,7 @@ func lookupTime(g *regs.Groups, rate float64) float64 {
 	}
 	c := &g.Common
 	pixels := float64(c.OutDim.Wout()) * float64(c.OutDim.Hout())
-	engines := float64(uint(1) << min(4, c.Cfg.ActiveNE()))
+	engines := float64(uint(1) << min(maxEnginesLog2, c.Cfg.ActiveNE()))
 	return float64(c.Cin.Cin()) * pixels / engines / rate
 }
 
@@ -133,9 +136,9 @@ func lookupTime(g *regs.Groups, rate float64) float64 {
 // block of a plane in a cycle. A second source and a reduction make no difference (54 of 54
 // stored words).
 func blockTime(in regs.Shape) float64 {
-	rows, columns := math.Ceil(float64(in.Height)/blockRows), math.Ceil(float64(in.Width)/blockColumns)
+	rows, columns := math.Ceil(float64(in.Height)/h13gBlockRows), math.Ceil(float64(in.Width)/h13gBlockColumns)
 	planes := float64(in.Groups) * float64(in.Channels) * float64(in.Planes())
-	return planes * rows * columns / cyclesPerMicrosecond
+	return planes * rows * columns / h13gCyclesPerMicrosecond
 }
 
 // granuleTime returns the time in which a pass through the MAC engines of H13G reads or writes the
@@ -147,11 +150,11 @@ func granuleTime(g *regs.Groups, o *regs.Operands) float64 {
 		if transposed {
 			row, rows = rows, row
 		}
-		return float64(s.Groups) * float64(s.Planes()) * float64(s.Height) * rows * math.Ceil(row*float64(element)/granuleBytes)
+		return float64(s.Groups) * float64(s.Planes()) * float64(s.Height) * rows * math.Ceil(row*float64(element)/h13gGranuleBytes)
 	}
 	source := granules(o.In, o.Source1.Element, false)
 	result := granules(o.Out, o.Result.Element, g.Common.Cfg.Transpose())
-	return max(source, result) / granulesPerCycle / cyclesPerMicrosecond
+	return max(source, result) / h13gGranulesPerCycle / h13gCyclesPerMicrosecond
 }
 
 // A Chain estimates the tasks of a chain, one after the other. The zero value is at the start of a

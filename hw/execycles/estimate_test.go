@@ -31,8 +31,8 @@ func onEngines(g *regs.Groups, op regs.MACOp) *regs.Groups {
 	return g
 }
 
-// Each term of the rule by itself. The expected numbers are worked out by hand from
-// registers.md.
+// Each term of the rule by itself. The expected numbers are worked out by hand from the
+// rules and constants.
 func TestExeCycles(t *testing.T) {
 	type groups = regs.Groups
 	square := [3]uint32{64, 64, 64} // 524288 bytes: 15.36 us

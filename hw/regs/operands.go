@@ -190,7 +190,7 @@ func (o *Operands) resolveResult(g *Groups) {
 	}
 }
 
-// Types of L2.SourceCfg and L2.ResultCfg (from the bytes of programs: residency.md).
+// Types of L2.SourceCfg and L2.ResultCfg (from the bytes of Apple's programs).
 const (
 	typeKept     = 1
 	typeCircular = 3

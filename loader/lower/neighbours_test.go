@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What residency.md says of whole families of chains holds at sizes that no row of the
-// facts has: tasks of each, counted.
+// The numbers of tasks that Apple's compiler makes of whole families of chains hold at sizes that no row
+// of the facts has.
 func TestChainFamilies(t *testing.T) {
 	tasks := func(name string) int {
 		t.Helper()

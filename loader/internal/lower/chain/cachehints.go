@@ -58,7 +58,7 @@ const (
 //
 // The previous task wrote 24 of the sources. 11 results are in the scratch buffer, and 2 of them
 // overwrite bytes that a tile DMA read. The kind for bytes that a kernel DMA read was seen in a
-// separate text (3 of 3 tasks, see residency.md).
+// separate text (3 of 3 tasks).
 //
 // setReuseFields returns, for each task, the last task that wrote its weights, or 0 if none did.
 func (p *program) setReuseFields() []uint32 {

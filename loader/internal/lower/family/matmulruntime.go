@@ -32,7 +32,7 @@ func lowerRuntimeMatMul(o *Output, j job) error {
 		return nil
 	}
 	to := placeBeforeActivation(o, j, result, l.Out())
-	interleaved := o.Scratch // address of the weights
+	interleaved := o.Scratch           // address of the weights
 	bytesOf := func(columns int) int { // of the right side in L2
 		return k * place.PackedColumns(regs.Shape{Channels: 1, Width: columns}, place.EngineColumns(columns)).Channel
 	}
