@@ -139,13 +139,13 @@ func (d *Device) Execute(t *regs.Task) (halt bool) {
 	}
 	d.sums = rep.currentSums()
 	rep.Add(r)
-	d.trimReport(1)
+	d.flushReport(1)
 	return false
 }
 
-// trimReport removes the descriptors beyond the number in Options.List from the report's list. It
-// never removes the last open descriptors, whose figures are not final.
-func (d *Device) trimReport(open int) {
+// flushReport calls Options.Each for the descriptors whose figures are final, which are all but the last
+// open ones. Of these, it then removes from the report's list those beyond the number in Options.List.
+func (d *Device) flushReport(open int) {
 	if d.opts.Values {
 		return
 	}
@@ -191,7 +191,7 @@ func (d *Device) finishChain() {
 		d.report.restoreSums(d.sums)
 		d.report.Add(r)
 	}
-	d.trimReport(0)
+	d.flushReport(0)
 }
 
 // A Timer computes how long tasks take without computing their values and without allocating

@@ -4,10 +4,10 @@ import (
 	"math"
 	"sync/atomic"
 
+	"github.com/x448/float16"
+
 	"anesim/hw/dma"
 	"anesim/hw/evidence"
-
-	"github.com/x448/float16"
 )
 
 // MaxByte is the largest 8-bit element that the model computes. The engines treat 8-bit elements as

@@ -6,8 +6,8 @@ import (
 )
 
 // Traffic counts the bytes that one descriptor moves between device memory and the engine, by
-// operand. Rows count as if padded to 64 bytes, and weight buffers count in full, as in the cost
-// estimate that Apple's compiler stores with each descriptor.
+// operand, as [regs.Operands] has counted them. Rows count as if padded to 64 bytes, and weight buffers
+// count in full, as in the cost estimate that Apple's compiler stores with each descriptor.
 type Traffic struct {
 	Source1, Source2, Kernel, Destination uint64
 }

@@ -3,8 +3,9 @@ package tiles
 import (
 	"math"
 
-	"anesim/internal/datapath/mac"
 	"github.com/x448/float16"
+
+	"anesim/internal/datapath/mac"
 )
 
 // Weights may be scaled by the powers of two from 2^leastShift to 2^mostShift.

@@ -1,12 +1,13 @@
 package tiles
 
 import (
-	"anesim/internal/datapath/mac"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/x448/float16"
+
+	"anesim/internal/datapath/mac"
 )
 
 // A watched source lists the rows that are read of channel 0 between writes.
