@@ -13,7 +13,8 @@
 //	                              v
 //	                           Estimate --Compare--> Accuracy
 //	                              ^
-//	                Fit (a test): constants of hw and host, each shape and session left out once
+//	                Fit (fit_test.go, folds_test.go): constants of hw and host, each shape and
+//	                session left out once
 //
 // # Accuracy
 //

@@ -7,7 +7,8 @@ import (
 )
 
 // A Protocol is a way to divide the measured rows into folds for cross-validation. A fold is a
-// group of rows that are left out of the fit together.
+// group of rows that are left out of the fit together. The fit and its cross-validation are tests,
+// Fit.Calibrate in fit_test.go and Fit.CrossValidate in folds_test.go, which write residuals.txt.
 type Protocol uint8
 
 const (

@@ -67,9 +67,9 @@ type Chip struct {
 }
 
 const (
-	study    = "fitted to the public rows (bench.Fit); leave-one-shape-out residuals in bench/residuals.txt"
+	study    = "fitted to the public rows (TestCalibration in bench); leave-one-shape-out residuals in bench/residuals.txt"
 	phones   = "fitted to the networks of the A14 (bench.NetworkRows)"
-	energies = "fitted to the public energy rows (bench.Fit), which exclude the energy of memory"
+	energies = "fitted to the public energy rows (TestCalibration in bench), which exclude the energy of memory"
 
 	activePower = energies + "; drawn while the engine works, and while its rail waits until the hold time is over"
 	holdTime    = energies + "; the mean of the hold times of the hosts' sessions"

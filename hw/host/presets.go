@@ -20,7 +20,7 @@ func newPreset(name, chip, source string, v Vector, hold float64) Host {
 	return h
 }
 
-const rows = "fitted to the public rows (bench.Fit) of "
+const rows = "fitted to the public rows (TestCalibration in bench) of "
 
 // phone is one term, because the inputs of the networks that it is fitted to are all of about the
 // same size. Further terms tell no network better that the fit did not see.
