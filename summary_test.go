@@ -1,11 +1,12 @@
 package anesim
 
 import (
-	"anesim/firmware/engine"
 	"math"
 	"testing"
 
 	"github.com/x448/float16"
+
+	"anesim/firmware/engine"
 )
 
 // The bounds of every pair of halves of a kind are those of floats; one NaN is both.

@@ -3,6 +3,7 @@ package mac
 import (
 	"encoding/binary"
 	"fmt"
+
 	"github.com/x448/float16"
 )
 

@@ -3,9 +3,9 @@ package planar_test
 import (
 	"fmt"
 
-	"anesim/internal/datapath/planar"
-
 	"github.com/x448/float16"
+
+	"anesim/internal/datapath/planar"
 )
 
 func splitHalves(vs ...float32) []float16.Float16 {

@@ -1,7 +1,6 @@
 package bundle
 
 import (
-	"anesim/loader/internal/lower/join"
 	"bytes"
 	bin "encoding/binary"
 	"encoding/json"
@@ -9,6 +8,7 @@ import (
 	"slices"
 
 	"anesim/loader"
+	"anesim/loader/internal/lower/join"
 	"anesim/loader/network/list"
 	"anesim/loader/network/partition"
 )

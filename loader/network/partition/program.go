@@ -1,7 +1,6 @@
 package partition
 
 import (
-	"anesim/loader/internal/lower/join"
 	"cmp"
 	"context"
 	"errors"
@@ -13,6 +12,7 @@ import (
 
 	"anesim/hw/execycles"
 	"anesim/loader"
+	"anesim/loader/internal/lower/join"
 	"anesim/loader/layer"
 	"anesim/loader/network/list"
 	"anesim/loader/network/weights"

@@ -1,7 +1,6 @@
 package weights
 
 import (
-	"anesim/loader/internal/lower/family"
 	"fmt"
 	"math"
 	"math/bits"
@@ -10,6 +9,7 @@ import (
 	"github.com/x448/float16"
 
 	"anesim/internal/datapath/mac"
+	"anesim/loader/internal/lower/family"
 	"anesim/loader/layer"
 	"anesim/loader/network/list"
 )

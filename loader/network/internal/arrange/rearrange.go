@@ -1,11 +1,11 @@
 package arrange
 
 import (
-	"anesim/loader/internal/lower/join"
 	"fmt"
 	"maps"
 	"slices"
 
+	"anesim/loader/internal/lower/join"
 	"anesim/loader/layer"
 	"anesim/loader/network/list"
 )

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"anesim/internal/report"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"testing"
 
 	"anesim/internal/network/onnxtest"
+	"anesim/internal/report"
 	"anesim/tools/anesim/internal/text"
 )
 

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"anesim/hw/host"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -13,6 +12,7 @@ import (
 
 	"anesim"
 	"anesim/hw/clock"
+	"anesim/hw/host"
 	"anesim/internal/check"
 	"anesim/internal/explain"
 	"anesim/internal/report"
