@@ -411,7 +411,7 @@ func TestWordsForPlaces(t *testing.T) {
 	}{
 		{4, false, "input in (b4)"}, {4, true, "output out (b4)"}, {5, false, "input b5"}, {5, true, "input b5"}, {9, false, ""},
 	} {
-		if got := p.describeBufferPort(tc.bar, tc.write); got != tc.want {
+		if got := p.portLabel(tc.bar, tc.write); got != tc.want {
 			t.Errorf("%q, want %q", got, tc.want)
 		}
 	}

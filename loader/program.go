@@ -85,17 +85,17 @@ func (p *Program) Describe() iter.Seq2[*describe.Description, error] {
 				return
 			}
 			ops.Resolve(&s.Groups)
-			if !yield(describe.Descriptor(&s.Header, &s.Groups, &ops, p.describeBufferPort), nil) {
+			if !yield(describe.Descriptor(&s.Header, &s.Groups, &ops, p.portLabel), nil) {
 				return
 			}
 		}
 	}
 }
 
-// describeBufferPort returns the direction and the name, such as "input x", of a port whose memory
+// portLabel returns the direction and the name, such as "input x", of a port whose memory
 // is buffer bar, or "" if there is none. If there are several, it prefers an output if write is
 // true and an input otherwise. A buffer of its own for weights has a name, too.
-func (p *Program) describeBufferPort(bar uint32, write bool) (text string) {
+func (p *Program) portLabel(bar uint32, write bool) (text string) {
 	if int(bar) == p.WeightsBAR() {
 		return fmt.Sprintf("the weights (b%d)", bar)
 	}

@@ -79,9 +79,9 @@ func (f *frame) readDescriptor(text *window, index int, off uint32, words int) e
 	return nil
 }
 
-// yieldRecords returns an iterator over the records: the register address and the bytes of the
+// allRecords returns an iterator over the records: the register address and the bytes of the
 // values of each.
-func (f *frame) yieldRecords() iter.Seq2[uint32, []byte] {
+func (f *frame) allRecords() iter.Seq2[uint32, []byte] {
 	return func(yield func(uint32, []byte) bool) {
 		for b := f.records; len(b) > 0; {
 			w := binary.LittleEndian.Uint32(b)
@@ -96,7 +96,7 @@ func (f *frame) yieldRecords() iter.Seq2[uint32, []byte] {
 
 // storeRecords stores the values of all records in the register file.
 func (f *frame) storeRecords(file *File) {
-	for addr, b := range f.yieldRecords() {
+	for addr, b := range f.allRecords() {
 		file.storeBytes(addr, b)
 	}
 }
@@ -107,7 +107,7 @@ func (f *frame) toDescriptor() *Descriptor {
 	d.Records = make([]Record, 0, f.count)
 	// The values of all records share one slice.
 	values := make([]uint32, 0, len(f.records)/4-f.count)
-	for addr, b := range f.yieldRecords() {
+	for addr, b := range f.allRecords() {
 		first := len(values)
 		for ; len(b) > 0; b = b[4:] {
 			values = append(values, binary.LittleEndian.Uint32(b))

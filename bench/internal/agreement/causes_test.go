@@ -14,9 +14,9 @@ import (
 	ox "anesim/internal/network/onnxtest"
 )
 
-// combinations are networks whose operators were once wrong in combination, although each is
+// regressionGraphs are networks whose operators were once wrong in combination, although each is
 // right alone. Every result is an output that no other node reads.
-var combinations = []struct {
+var regressionGraphs = []struct {
 	name  string
 	parts []ox.Message
 }{
@@ -154,10 +154,10 @@ func scaledBranch(attribute string, v float32) ox.Message {
 	return ox.Graph(attribute, scalar("w", v), ox.Node("Mul", "product", inputNames("x", "w")), ox.Output("product"))
 }
 
-// TestCombinations compares combinations with their definition, with tensors in L2 and in
+// TestCombinations compares the networks with their definition, with tensors in L2 and in
 // memory.
 func TestCombinations(t *testing.T) {
-	for _, tc := range combinations {
+	for _, tc := range regressionGraphs {
 		t.Run(tc.name, func(t *testing.T) {
 			compareFile(t, ox.Model(append([]ox.Message{ox.Output("y")}, tc.parts...)...))
 		})

@@ -213,7 +213,7 @@ func fuseChannelAddend(a, b *Step, _ int) bool {
 		negateValues(by)
 	}
 	if a.Layer.Bias {
-		if by, ok = addBiases(a.Weights.Bias, by); !ok {
+		if by, ok = sumBiases(a.Weights.Bias, by); !ok {
 			return false
 		}
 	}
@@ -224,9 +224,9 @@ func fuseChannelAddend(a, b *Step, _ int) bool {
 	return true
 }
 
-// addBiases returns the sums of two biases with one value for each channel, or nil if the values
+// sumBiases returns the sums of two biases with one value for each channel, or nil if the values
 // of either are not known. ok is false if a sum of finite values overflows fp16.
-func addBiases(x, y []float16.Float16) (sum []float16.Float16, ok bool) {
+func sumBiases(x, y []float16.Float16) (sum []float16.Float16, ok bool) {
 	if x == nil || y == nil {
 		return nil, true
 	}

@@ -269,7 +269,7 @@ func unrollDirection(n *Chooser, q *recurrence, x Operand, reverse bool) (Operan
 		result := q.h
 		// Shorter sequences of the batch have ended: they keep their state, and give zeros.
 		if t >= slices.Min(q.lengths) {
-			if result, err = keepFinishedStates(n, q, t, before[0], before[1]); err != nil {
+			if result, err = maskFinished(n, q, t, before[0], before[1]); err != nil {
 				return x, err
 			}
 		}
@@ -303,9 +303,9 @@ func (q *recurrence) newSequenceMask(has func(length int) bool) *graph.Const {
 	return c
 }
 
-// keepFinishedStates adds layers that give the sequences to which step t does not belong the state h
+// maskFinished adds layers that give the sequences to which step t does not belong the state h
 // and the cell c from before the step. It returns the result of the step, which is 0 for them.
-func keepFinishedStates(n *Chooser, q *recurrence, t int, h, c Operand) (Operand, error) {
+func maskFinished(n *Chooser, q *recurrence, t int, h, c Operand) (Operand, error) {
 	running, finished := q.newSequenceMask(func(length int) bool { return t < length }), q.newSequenceMask(func(length int) bool { return t >= length })
 	result, err := n.applyConstantOperand(layer.Mul, q.h, running)
 	if err != nil {

@@ -243,7 +243,7 @@ func (e *expansion) emitLengthMask(lengths *graph.Value, rows, columns int) (*gr
 	if err != nil {
 		return nil, err
 	}
-	return e.emitNode(nil, "Less", nil, e.newFloatConstant([]int{1, 1, rows, columns}, places), e.floatAlias(count))
+	return e.emitNode(nil, "Less", nil, e.newFloatConstant([]int{1, 1, rows, columns}, places), e.emitFloatAlias(count))
 }
 
 // emitHiddenScores emits nodes that turn a mask of ones and zeros into a tensor to be added to

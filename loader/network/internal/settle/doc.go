@@ -22,6 +22,6 @@
 // result is a constant: its pieces are constants, and the operator in their place would be a
 // layer.
 //
-// attention.go, norms.go, products.go, quantized.go and spectra.go hold the expansions, by
+// attention.go, norms.go, matmul.go, quantized.go and spectra.go hold the expansions, by
 // family. Their table is in expand.go.
 package settle

@@ -253,9 +253,9 @@ func (e *expansion) newConstant(c *graph.Const) *graph.Value {
 	return v
 }
 
-// floatAlias returns x if its type is floating-point or unknown, and otherwise a float alias of x.
+// emitFloatAlias returns x if its type is floating-point or unknown, and otherwise a float alias of x.
 // The integers in x must be exact in fp16, because nothing converts them.
-func (e *expansion) floatAlias(x *graph.Value) *graph.Value {
+func (e *expansion) emitFloatAlias(x *graph.Value) *graph.Value {
 	if x.Type == 0 || x.Type.IsFloat() {
 		return x
 	}

@@ -132,7 +132,7 @@ func (e *expansion) emitDequantization(out, x *graph.Value, s quantization) (*gr
 	if slices.ContainsFunc(s.zero, func(z float64) bool { return z != 0 }) {
 		steps = append([]step{{"Sub", nil, []*graph.Value{nil, e.newAxisConstant(s.zero, s.axis, rank)}}}, steps...)
 	}
-	return e.emitNodeChain(out, e.floatAlias(x), steps...)
+	return e.emitNodeChain(out, e.emitFloatAlias(x), steps...)
 }
 
 func expandQuantizeLinear(e *expansion) error {
@@ -390,11 +390,11 @@ func expandDynamicQuantizeLinear(e *expansion) error {
 // tensor in input x, and returns the difference as a float tensor. It emits no node if the zero
 // point is left out or 0.
 func (e *expansion) subtractZeroPoint(x, zero int) (*graph.Value, error) {
-	name := e.floatAlias(e.inputTensor(x))
+	name := e.emitFloatAlias(e.inputTensor(x))
 	if !e.Given(zero) {
 		return name, nil
 	}
-	z := e.floatAlias(e.inputTensor(zero))
+	z := e.emitFloatAlias(e.inputTensor(zero))
 	if c := z.Const; c != nil && !c.Absent() {
 		v, err := c.Values()
 		if err != nil {
@@ -488,7 +488,7 @@ func expandDynamicMatMul(e *expansion) error {
 	if err != nil {
 		return err
 	}
-	x, err := e.emitNode(nil, "Sub", nil, e.floatAlias(q[0]), e.floatAlias(q[2]))
+	x, err := e.emitNode(nil, "Sub", nil, e.emitFloatAlias(q[0]), e.emitFloatAlias(q[2]))
 	if err == nil {
 		x, err = e.emitNode(nil, "Mul", nil, x, q[1])
 	}

@@ -40,7 +40,7 @@ func (s *settler) settleScaledNode(n *Node) (bool, error) {
 		if e.Op == "Mul" && len(in) == 2 && in[0] != in[1] && !whole {
 			k = 1 - at
 		}
-		x := e.floatAlias(in[k])
+		x := e.emitFloatAlias(in[k])
 		if whole {
 			x, factor = in[k], e.newConstant(&graph.Const{Type: scaled.Type, Numbers: []float64{by}})
 		}

@@ -236,7 +236,7 @@ func (f *figures) page() []figure {
 	list = append(list,
 		figure{page, "- Machines with one measured session", wrap(fmt.Sprintf("- Machines with one measured session have no host constants without it: %s.", strings.Join(alone, ", ")), "  ")},
 		figure{page, "- Matmuls of two inputs", wrap(fmt.Sprintf("- Matmuls of two inputs at low clocks, four rows: %s for unseen shapes. In one of them, a copy that must run with matmuls adds its time. Without them, engine-dominated and mixed rows have %s.", withBias(findGroup(f.left[bench.ByShape].Ops, "bmm")), withBias(f.withoutProducts())), "  ")},
-		figure{page, "- 1x1 convolutions in a stack", wrap(fmt.Sprintf("- 1x1 convolutions in a stack of equal layers: %s. `bench` has tests for known gaps, which fail once a gap closes.", f.stack()), "  ")},
+		figure{page, "- 1x1 convolutions in a stack", wrap(fmt.Sprintf("- 1x1 convolutions in a stack of equal layers: %s. `bench` has tests for known gaps, which fail once a gap closes.", f.stackErrors()), "  ")},
 		figure{page, "- Energy of calls that wait", wrap(fmt.Sprintf("- Energy of calls that wait long on an unseen machine: the time that its supply rail stays on (%s ms on the known ones) is taken from another machine.", strings.Join(rail, ", ")), "  ")})
 	var others []string
 	families := make(map[string]bool)
@@ -325,8 +325,8 @@ func (f *figures) withoutProducts() bench.Summary {
 	return s
 }
 
-// stack returns the errors, as text, of the rows that measure a 1x1 layer in a stack.
-func (f *figures) stack() string {
+// stackErrors returns the errors, as text, of the rows that measure a 1x1 layer in a stack.
+func (f *figures) stackErrors() string {
 	var list []string
 	for i := range f.Rows {
 		if r := &f.Rows[i]; r.Sample.Row.Op == "conv_slope" && r.Sample.Row.Kh == 1 {

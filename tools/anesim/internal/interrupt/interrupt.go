@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// statusOf maps the signals to the exit statuses of processes that they end.
-var statusOf = map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129}
+// exitStatus maps the signals to the exit statuses of processes that they end.
+var exitStatus = map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129}
 
 var (
 	mu       sync.Mutex
@@ -27,7 +27,7 @@ var watch sync.Once
 // start is Watch with a function that ends the process.
 func start(clean func(), exit func(status int)) {
 	signals := make(chan os.Signal, 1)
-	for s := range statusOf {
+	for s := range exitStatus {
 		if !signal.Ignored(s) {
 			signal.Notify(signals, s)
 		}
@@ -36,7 +36,7 @@ func start(clean func(), exit func(status int)) {
 		for s := range signals {
 			if cancelAll(s) == 0 {
 				clean()
-				exit(statusOf[s])
+				exit(exitStatus[s])
 			}
 		}
 	}()
@@ -73,8 +73,8 @@ func Context() (ctx context.Context, stop context.CancelFunc) {
 func Status() int {
 	mu.Lock()
 	defer mu.Unlock()
-	if s, ok := statusOf[received]; ok {
+	if s, ok := exitStatus[received]; ok {
 		return s
 	}
-	return statusOf[os.Interrupt]
+	return exitStatus[os.Interrupt]
 }

@@ -25,8 +25,8 @@ func (p *paper) addTableClaim(area, claim, unit string, document, model uint64, 
 	p.rows[len(p.rows)-1].Basis = "data"
 }
 
-// wholeGraph is the graph of the documents' second container.
-const wholeGraph = smallGraph + `  - {name: fc, op: conv, cout: 4, k: 1}
+// containerNetwork is the graph of the documents' second container.
+const containerNetwork = smallGraph + `  - {name: fc, op: conv, cout: 4, k: 1}
 `
 
 // comparePrograms builds the two programs that the documents describe and compares their bytes.
@@ -144,7 +144,7 @@ func (p *paper) compareIdentityProgram() error {
 // documents.
 func (p *paper) compareGraphProgram() error {
 	const area, how = "graph program", "anesim model of conv 3x3 8->8, relu, mean, conv 1x1"
-	m, err := anesim.Read("graph.yaml", strings.NewReader(wholeGraph), int64(len(wholeGraph)))
+	m, err := anesim.Read("graph.yaml", strings.NewReader(containerNetwork), int64(len(containerNetwork)))
 	if err != nil {
 		return err
 	}
