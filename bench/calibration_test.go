@@ -140,7 +140,7 @@ func chipConstants(t *testing.T, p *Presets, rows []measured.Row, left map[strin
 		}
 		fmt.Fprintf(&b, "%sHoldTime = %.4g\n", name, chip.HoldTime.Value)
 	}
-	b.WriteString(")\n\n// Measured over estimated time of the engine, between which " + hw.IntervalWords + " rows lie whose\n// session the fit had not seen, and of how many rows. Kinds of few rows are pooled. Of work that no\n// row covers: whose kind the fit had not seen, widened until the bounds hold as many operations.\nconst (\n")
+	b.WriteString(")\n\n// Measured over estimated time of the engine, between which " + hw.IntervalWords + " rows lie whose\n// session the fit had not seen, and of how many rows. Kinds of few rows are pooled. Of work that no\n// row covers: whose kind the fit had not seen, and whose operation the bounds had not.\nconst (\n")
 	for _, e := range computeEngineBands(rows, left) {
 		fmt.Fprintf(&b, "%sLow, %sHigh, %sRows = %.3f, %.3f, %d\n", e.Kind, e.Kind, e.Kind, e.Low, e.High, e.Rows)
 	}

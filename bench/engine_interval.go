@@ -1,7 +1,7 @@
 package bench
 
 import (
-	"maps"
+	"math"
 	"slices"
 
 	"anesim/hw"
@@ -18,11 +18,14 @@ type EngineBand struct {
 	Low, High float64
 	Rows      int
 	// Holds counts the rows that lie within bounds derived from other sessions only. For work
-	// that no row covers, it counts rows that were predicted without any row of their kind.
+	// that no row covers, it counts rows that were predicted without any row of their kind, and lie
+	// within bounds derived from other operations only.
 	Holds Coverage
 	// Width is the factor by which the distance of the bounds from 1 exceeds that of the
 	// quantiles, so that they hold the required share.
 	Width float64
+
+	cuts []Coverage // of the rows that Holds counts
 }
 
 // An engineRatio is the measured engine time of a row divided by the estimated one.
@@ -46,18 +49,19 @@ const Unmeasured = "unmeasured"
 
 func computeEngineBands(rows []measured.Row, left map[string]LeftOut) (bands []EngineBand) {
 	all := engineRatios(rows, left, BySession)
+	least := EngineBand{Low: 1, High: 1}
 	for _, kind := range [...]string{"window", "point", "product", "pass"} {
 		list := slices.DeleteFunc(slices.Clone(all), func(r engineRatio) bool { return r.kind != kind })
 		if len(list) < leastRows {
 			list = all
 		}
-		bands = append(bands, newEngineBand(kind, list))
+		b := newEngineBand(kind, list, EngineBand{Low: 1, High: 1}, func(r *engineRatio) string { return r.session })
+		least.Low, least.High = min(least.Low, b.Low-0.001), max(least.High, b.High+0.001)
+		bands = append(bands, b)
 	}
-	unmeasured := newUnmeasuredBand(engineRatios(rows, left, ByKind))
-	for _, b := range bands { // work without rows is not known better than work with rows
-		unmeasured.Low, unmeasured.High = min(unmeasured.Low, b.Low-0.001), max(unmeasured.High, b.High+0.001)
-	}
-	return append(bands, unmeasured)
+	// Work without rows is another operation, which its bounds must not have seen either. It is not
+	// known better than work with rows.
+	return append(bands, newEngineBand(Unmeasured, engineRatios(rows, left, ByKind), least, func(r *engineRatio) string { return r.op }))
 }
 
 // isEngineRow reports whether the engine accounts for more than half of the time of row r,
@@ -87,63 +91,83 @@ func engineRatios(rows []measured.Row, predictions map[string]LeftOut, protocol 
 }
 
 // newEngineBand computes the band of measured over predicted time for a kind of work from the
-// ratios in list. It widens the band until bounds that are computed from all other sessions contain
-// the required share of each session's rows.
-func newEngineBand(kind string, list []engineRatio) EngineBand {
+// ratios in list. The band is not narrower than least. Each ratio is tried with bounds that come from
+// all ratios of other groups, where group names that of a ratio. The bounds are widened by the
+// smallest factor with which every cut of the ratios holds its share.
+func newEngineBand(kind string, list []engineRatio, least EngineBand, group func(*engineRatio) string) EngineBand {
 	var trials []trial
-	for _, own := range list {
-		others := listRatioValues(list, own.session)
+	for i := range list {
+		own := &list[i]
+		others := listRatioValues(list, func(r *engineRatio) bool { return group(r) != group(own) })
 		if len(others) < 2 {
 			continue
 		}
 		low, high := quantileBounds(others)
-		trials = append(trials, trial{own.value, low, high})
+		trials = append(trials, trial{own, low, high})
 	}
-	return newWidenedBand(kind, list, trials, findWidthOfTrials(trials))
+	b := EngineBand{Kind: kind, Rows: len(list)}
+	b.Width, b.cuts = findWidth(trials, &least)
+	b.Holds = Coverage{Name: kind, N: b.cuts[0].N, Holds: b.cuts[0].Holds}
+	low, high := quantileBounds(listRatioValues(list, func(*engineRatio) bool { return true }))
+	b.Low, b.High = least.widen(low, high, b.Width)
+	return b
 }
 
-// newUnmeasuredBand returns the band for work that no row covers. Such work is another operation,
-// so the band must contain the required share of operations, not of rows. An operation counts in
-// proportion to the share of its rows within the band.
-func newUnmeasuredBand(list []engineRatio) EngineBand {
-	low, high := quantileBounds(listRatioValues(list, ""))
-	var trials []trial
-	operations := make(map[string][]trial)
-	for _, x := range list {
-		t := trial{x.value, low, high}
-		trials = append(trials, t)
-		operations[x.op] = append(operations[x.op], t)
-	}
-	width := findSmallestWidth(len(operations), 1, func(w float64) (held float64) {
-		for _, op := range slices.Sorted(maps.Keys(operations)) {
-			c := countTrialsWithinBounds(operations[op], w)
-			held += c.Share()
+// A trial is a ratio with the bounds that other ratios predict for it.
+type trial struct {
+	*engineRatio
+	low, high float64
+}
+
+// findWidth returns the smallest factor for the bounds of all trials with which every cut holds its share,
+// or comes nearest to it, and the cuts. The first cut has all trials. It must hold
+// [hw.IntervalShare] of one trial more, because the next one may lie outside.
+func findWidth(trials []trial, least *EngineBand) (width float64, cuts []Coverage) {
+	// Quantiles of few rows lie outside those of many, so that bounds may have to become narrower.
+	const narrowest, step, most = 0.4, 0.05, 400
+	lost := math.Inf(1)
+	for i := range most {
+		w := narrowest + float64(step*float64(i))
+		list := countCuts(trials, least, w)
+		all := &list[0]
+		loss := max(0, min(float64(all.N), float64(hw.IntervalShare*float64(all.N+1)))-float64(all.Holds))
+		for k := range list {
+			loss += list[k].loss()
 		}
-		return held
-	})
-	return newWidenedBand(Unmeasured, list, trials, width)
+		if loss < lost {
+			lost, width, cuts = loss, w, list
+		}
+	}
+	return width, cuts
 }
 
-// listRatioValues returns the values of the ratios in list whose session is not except. If except
-// is "", it returns all values.
-func listRatioValues(list []engineRatio, except string) (values []float64) {
-	for _, x := range list {
-		if x.session != except {
+// countCuts counts the trials within their bounds, widened by the factor width: all of them, and those of each kind of
+// work, operation and session.
+func countCuts(trials []trial, least *EngineBand, width float64) []Coverage {
+	count := make(map[cut]*Coverage)
+	for _, x := range trials {
+		low, high := least.widen(x.low, x.high, width)
+		for _, c := range [...]cut{{"all", "all"}, {"kind", x.kind}, {"operation", x.op}, {"session", x.session}} {
+			countInCut(count, c, low <= x.value && x.value <= high)
+		}
+	}
+	return sortCoverage(count, "all", "kind", "operation", "session")
+}
+
+// widen returns low and high with their distances from 1 multiplied by width, and not inside b. The distance of low
+// is measured on its reciprocal.
+func (b *EngineBand) widen(low, high, width float64) (float64, float64) {
+	return min(b.Low, 1/(1+float64(width*(1/low-1)))), max(b.High, 1+float64(width*(high-1)))
+}
+
+// listRatioValues returns the values of the ratios in list that keep selects.
+func listRatioValues(list []engineRatio, keep func(*engineRatio) bool) (values []float64) {
+	for i := range list {
+		if x := &list[i]; keep(x) {
 			values = append(values, x.value)
 		}
 	}
 	return values
-}
-
-// newWidenedBand returns a band between quantiles of list that are widened by the factor width. The
-// band's field Holds is the number of trials whose ratio lies within their own bounds, widened by
-// the same factor.
-func newWidenedBand(kind string, list []engineRatio, trials []trial, width float64) EngineBand {
-	low, high := quantileBounds(listRatioValues(list, ""))
-	b := EngineBand{Kind: kind, Rows: len(list), Holds: countTrialsWithinBounds(trials, width), Width: width}
-	b.Low, b.High = widenBounds(low, high, width)
-	b.Holds.Name = kind
-	return b
 }
 
 // A WorkBand bounds the time of one kind of work as a multiple of its estimate. Rows is the number

@@ -154,49 +154,6 @@ func (s *Spreads) Of(r *measured.Row, estimate float64, protocol Protocol) Inter
 	return Interval{float64(estimate * low), float64(estimate * high), x.rows}
 }
 
-// A trial is a ratio with the bounds that other rows predict for it.
-type trial struct{ value, low, high float64 }
-
-// countTrialsWithinBounds counts all trials, and the trials whose ratio lies within their bounds
-// after these are widened by the factor w.
-func countTrialsWithinBounds(list []trial, w float64) (c Coverage) {
-	for _, x := range list {
-		low, high := widenBounds(x.low, x.high, w)
-		c.countMeasurement(low <= x.value && x.value <= high)
-	}
-	return c
-}
-
-// narrowest is the smallest factor by which bounds change. Quantiles of few rows lie outside those of
-// many, so that bounds may have to become narrower.
-const narrowest = 0.4
-
-// findWidthOfTrials returns the smallest factor by which the bounds of all trials must be widened
-// to contain the required share of the ratios.
-func findWidthOfTrials(list []trial) float64 {
-	return findSmallestWidth(len(list), narrowest, func(w float64) float64 { return float64(countTrialsWithinBounds(list, w).Holds) })
-}
-
-// findSmallestWidth returns the smallest factor w from least on, in steps of 0.05, for which held(w) is at least
-// the fraction [hw.IntervalShare] of n+1. The function held returns how many of n trials lie within
-// bounds that are widened by w. The added 1 counts the next trial, which may lie outside.
-func findSmallestWidth(n int, least float64, held func(w float64) float64) float64 {
-	const step, most = 0.05, 400
-	for i := range most {
-		w := least + float64(step*float64(i))
-		if h := held(w); h >= float64(n) || h >= float64(hw.IntervalShare*float64(n+1)) {
-			return w
-		}
-	}
-	return least + step*most
-}
-
-// widenBounds returns low and high with their distances from 1 multiplied by w. The distance of low
-// is measured on its reciprocal.
-func widenBounds(low, high, w float64) (float64, float64) {
-	return 1 / (1 + float64(w*(1/low-1))), 1 + float64(w*(high-1))
-}
-
 // quantileBounds returns bounds that contain a further value of the same distribution with the
 // probability [hw.IntervalShare]. The bounds always include 1. quantileBounds sorts values in
 // place.
@@ -223,12 +180,6 @@ func (c *Coverage) countMeasurement(holds bool) {
 	if holds {
 		c.Holds++
 	}
-}
-
-// isSufficient reports whether at least the fraction [hw.IntervalShare] of the measurements lies
-// within their intervals.
-func (c *Coverage) isSufficient() bool {
-	return float64(c.Holds) >= float64(hw.IntervalShare*float64(c.N))
 }
 
 // Share returns the fraction of the measurements that lie within their intervals, or 0 if there are

@@ -198,13 +198,7 @@ func (s *spread) descend(rows []deviation, cuts [][]int, terms []*float64, start
 func (s *spread) loss(rows []deviation, cuts [][]int, terms []*float64, start []float64) float64 {
 	loss := 0.0
 	for _, c := range s.coverage(rows, cuts) {
-		n, k := float64(c.N), float64(c.Holds)
-		switch {
-		case c.N >= leastInCut:
-			loss += max(0, float64(leastShare*n)-k, k-float64(mostShare*n))
-		case !c.isPlausible():
-			loss++
-		}
+		loss += c.loss()
 	}
 	const near = 0.01 // far less than a row
 	for i, x := range terms {
@@ -213,6 +207,18 @@ func (s *spread) loss(rows []deviation, cuts [][]int, terms []*float64, start []
 		}
 	}
 	return loss
+}
+
+// loss returns by how many rows the intervals in c miss their share, or 1 for a small cut that chance hardly makes.
+func (c *Coverage) loss() float64 {
+	n, k := float64(c.N), float64(c.Holds)
+	switch {
+	case c.N >= leastInCut:
+		return max(0, float64(leastShare*n)-k, k-float64(mostShare*n))
+	case !c.isPlausible():
+		return 1
+	}
+	return 0
 }
 
 // indexCuts returns the cuts of each row as indices, in the order in which rows name them.

@@ -43,6 +43,25 @@ func TestIntervalsHoldTheirShareInEveryCut(t *testing.T) {
 	}
 }
 
+// The intervals of the engine's time hold their share in every cut too, each kind by session, operation and kind of
+// work. Those of work without rows do when the fit has not seen the kind of a row, nor the bounds its
+// operation.
+func TestEngineIntervalsHoldTheirShareInEveryCut(t *testing.T) {
+	bands, err := EngineBands()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range bands {
+		checkShares(t, "engine, "+b.Kind, b.cuts)
+		if all := b.cuts[0]; all.N != b.Rows || all.N != b.Holds.N || all.Holds != b.Holds.Holds {
+			t.Errorf("%s: %d rows, of which the cuts have %d of %d inside and the band %d of %d", b.Kind, b.Rows, all.Holds, all.N, b.Holds.Holds, b.Holds.N)
+		}
+	}
+	if last := bands[len(bands)-1]; last.Kind != Unmeasured || last.Rows < leastInCut {
+		t.Errorf("the last band is of %s, with %d rows", last.Kind, last.Rows)
+	}
+}
+
 // The widths of intervals are fitted to the rows that they must hold. Widths that have not seen the session of a row
 // hold nearly as many rows, though not four of five of each session.
 func TestIntervalsOfUnseenWidths(t *testing.T) {

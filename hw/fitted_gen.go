@@ -24,13 +24,13 @@ const (
 
 // Measured over estimated time of the engine, between which four of five rows lie whose
 // session the fit had not seen, and of how many rows. Kinds of few rows are pooled. Of work that no
-// row covers: whose kind the fit had not seen, widened until the bounds hold as many operations.
+// row covers: whose kind the fit had not seen, and whose operation the bounds had not.
 const (
 	windowLow, windowHigh, windowRows             = 0.921, 1.197, 25
 	pointLow, pointHigh, pointRows                = 0.921, 1.197, 25
 	productLow, productHigh, productRows          = 0.903, 1.206, 20
 	passLow, passHigh, passRows                   = 0.921, 1.197, 25
-	unmeasuredLow, unmeasuredHigh, unmeasuredRows = 0.674, 1.307, 32
+	unmeasuredLow, unmeasuredHigh, unmeasuredRows = 0.812, 1.207, 32
 )
 
 // workRows is the number of measured rows that cover each kind of work.

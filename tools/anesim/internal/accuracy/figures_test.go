@@ -306,7 +306,7 @@ func (f *figures) covered() figure {
 	}
 	b := &f.bands[slices.IndexFunc(f.bands, func(b bench.EngineBand) bool { return b.Kind == bench.Unmeasured })]
 	return figure{"docs/accuracy.md", "Measured rows cover", wrap(fmt.Sprintf(
-		"Measured rows cover %d of %d kinds of the engine's work: %s. The time of such a row is mostly the engine's, and the engine spends most of it on that work, copies of a matmul's operands included. No row covers the rest, which is *unmeasured*: %s. Such work has an interval of %+.0f to %+.0f%%, computed from fits without the row's kind (windows, 1x1, matmuls, passes). It holds %d of %d rows.",
+		"Measured rows cover %d of %d kinds of the engine's work: %s. The time of such a row is mostly the engine's, and the engine spends most of it on that work, copies of a matmul's operands included. No row covers the rest, which is *unmeasured*: %s. Such work has an interval of %+.0f to %+.0f%%, computed from fits without the row's kind (windows, 1x1, matmuls, passes) and bounds without its operation. It holds %d of %d rows.",
 		len(covered), len(f.works), strings.Join(covered, ", "), strings.Join(not, ", "), 100*(b.Low-1), 100*(b.High-1), b.Holds.Holds, b.Holds.N), "")}
 }
 

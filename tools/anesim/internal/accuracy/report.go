@@ -315,7 +315,7 @@ func (r *Report) listCoverages() (list []coverage) {
 	}
 	if len(engine) > 0 {
 		list = append(list, coverage{"engine", ": engine's part, with the row's session left out", engine})
-		list = append(list, coverage{bench.ByKind.String(), ": engine's part as for work without rows, with the row's kind left out", kind})
+		list = append(list, coverage{bench.ByKind.String(), ": engine's part as for work without rows, with the row's kind and operation left out", kind})
 	}
 	return list
 }
