@@ -1,9 +1,11 @@
 package accuracy
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 
 	"anesim/bench"
@@ -99,36 +101,71 @@ func WriteNetworks(w io.Writer, asJSON, layers bool) error {
 		return writeNetworksJSON(w, list, phones, macs)
 	}
 	p := terminal.NewPager(w)
+	p.Width = cmp.Or(p.Width, networksWidth)
+	if err := printNetworkTable(p, list); err != nil {
+		return err
+	}
+	printNetworkSummaries(p, phones, &macs)
+	for i := range list {
+		if !layers {
+			break
+		}
+		p.Printf("")
+		p.Printf("%s", list[i].Row.Network)
+		t := terminal.NewTable(terminal.Word("layer", 0), terminal.Word("op", 0), terminal.Number("engine us", 0), terminal.Number("all in memory", 0))
+		for _, l := range list[i].Engine.Layers {
+			t.Add(l.Name, l.Op, fmt.Sprintf("%.2f", float64(l.Kept)/1e3), fmt.Sprintf("%.2f", float64(l.InMemory)/1e3))
+		}
+		p.Table(t, terminal.Gap)
+	}
+	return p.Err
+}
+
+// networksWidth is the width of the comparison, in characters, if there is no terminal. --json has what it omits.
+const networksWidth = 80
+
+// printNetworkTable prints a row for each network, and what the columns that fit mean.
+func printNetworkTable(p *terminal.Pager, list []bench.NetworkResidual) error {
 	t := terminal.NewTable(
-		terminal.Word("network", 0), terminal.Number("measured us", 0), terminal.Number("model", 0), terminal.Number("engine", 0), terminal.Number("host", 1),
-		terminal.Number("error", 0), terminal.Number("family out", 0), terminal.Number("network out", 2), terminal.Word("machine", 1), terminal.Word("software", 1),
-		terminal.Number("all in memory", 3), terminal.Number("saved", 4), terminal.Number("not modelled", 5),
+		terminal.Word("network", 0), terminal.Word("machine", 0), terminal.Number("measured", 0), terminal.Number("model", 0), terminal.Number("engine", 1), terminal.Number("host", 2),
+		terminal.Number("error", 0), terminal.Number("unseen", 0), terminal.Number("network out", 3), terminal.Number("all in memory", 5), terminal.Number("saved", 6),
+		terminal.Word("measured on", 4), terminal.Word("software", 4), terminal.Number("not modelled", 7),
 	)
 	for i := range list {
 		r := &list[i]
 		// Both ends are shown, since published sources do not say which tensors Apple's compiler keeps in L2.
 		kept, memory := float64(r.Engine.Kept)/1e3, float64(r.Engine.InMemory)/1e3
 		us := func(v float64) string { return fmt.Sprintf("%.0f", v) }
-		t.Add(r.Row.Network, us(r.Row.Latency), us(r.Time.Model/1e3), us(kept), us(float64(r.Engine.Host)/1e3),
-			percent(r.Time), percent(r.NewFamily), percent(r.NewNetwork), r.Row.Machine, r.Row.Software,
-			us(memory), fmt.Sprintf("%.0f%%", 100*(memory-kept)/memory), report.Plural(len(r.Engine.Unmodelled), "layer"))
+		t.Add(r.Row.Network, r.Row.On, us(r.Row.Latency), us(r.Time.Model/1e3), us(kept), us(float64(r.Engine.Host)/1e3),
+			percent(r.Time), percent(r.NewFamily), percent(r.NewNetwork), us(memory), fmt.Sprintf("%.0f%%", 100*(memory-kept)/memory),
+			r.Row.Machine, r.Row.Software, report.Plural(len(r.Engine.Unmodelled), "layer"))
 	}
-	p.WideTable(t, 0)
-	printNetworkSummaries(p, phones, &macs)
-	if p.Err != nil || !layers {
-		return p.Err
+	p.Printf("times of a call in microseconds")
+	if err := t.Write(p.W, p.Width, 0); err != nil {
+		return err
 	}
-	for i := range list {
-		fmt.Fprintf(w, "\n%s\n", list[i].Row.Network)
-		t := terminal.NewTable(terminal.Word("layer", 0), terminal.Word("op", 0), terminal.Number("engine us", 0), terminal.Number("all in memory", 0))
-		for _, l := range list[i].Engine.Layers {
-			t.Add(l.Name, l.Op, fmt.Sprintf("%.2f", float64(l.Kept)/1e3), fmt.Sprintf("%.2f", float64(l.InMemory)/1e3))
+	omitted := t.Omitted(p.Width)
+	p.Printf("")
+	for _, x := range [...][2]string{
+		{"machine", "what --machine names; its call is modelled"},
+		{"engine", "engine's part; tensors stay in L2 where they fit"},
+		{"host", "host's part"},
+		{"error", "of the model's time; a phone's host is fitted to these networks"},
+		{"unseen", "error of a fit of that host without the network's family"},
+		{"network out", "error of a fit without the network"},
+		{"all in memory", "engine's part with all tensors in memory"},
+		{"saved", "share that is saved by tensors in L2"},
+		{"not modelled", "layers that the model's time leaves out"},
+	} {
+		if !slices.Contains(omitted, x[0]) {
+			p.Printf("%-13s  %s", x[0], x[1])
 		}
-		if err := t.Print(w, terminal.Gap); err != nil {
-			return err
-		}
 	}
-	return nil
+	if len(omitted) > 0 {
+		p.Printf("not shown in %d characters: %s (--json has them)", p.Width, strings.Join(omitted, ", "))
+	}
+	p.Printf("Networks of iOS 17, macOS 14 and earlier are compiled as by the compiler of 2023, others as by the newest.")
+	return p.Err
 }
 
 func percent(p bench.Pair) string { return fmt.Sprintf("%+.1f%%", 100*p.Error()) }
@@ -136,21 +173,21 @@ func percent(p bench.Pair) string { return fmt.Sprintf("%+.1f%%", 100*p.Error())
 // printNetworkSummaries prints statistics of the networks on phones, and which networks are omitted.
 func printNetworkSummaries(p *terminal.Pager, list []bench.NetworkSummary, macs *bench.NetworkSummary) {
 	p.Printf("")
-	p.Printf("Times are in microseconds. Tensors between layers stay in L2 where they fit. The time of a call on a phone is fitted to its networks: \"family out\" is the error of a fit without the network's family, and \"network out\" without the network. A Mac's host is fitted to single layers. Networks of iOS 17, macOS 14 and earlier are compiled as by the compiler of 2023, others as by the newest.")
-	p.Printf("")
 	t := terminal.NewTable(
 		terminal.Word("", 0), terminal.Number("n", 0), terminal.Number("median", 0), terminal.Number("bias", 0),
-		terminal.Number("within 10%", 0), terminal.Number("within 15%", 0), terminal.Word("worst", 0),
+		terminal.Number("≤10%", 0), terminal.Number("≤15%", 0), terminal.Word("worst", 0),
 	)
 	for _, s := range append(slices.Clone(list), *macs) {
 		protocol := s.Protocol
 		if s.Protocol != macs.Protocol {
-			protocol = "on phones, " + protocol
+			protocol = "phones, " + strings.Replace(protocol, " left out", " out", 1)
 		}
+		share := func(n int) string { return fmt.Sprintf("%.0f%%", 100*float64(n)/float64(s.N)) }
 		t.Add(protocol, fmt.Sprint(s.N), fmt.Sprintf("%.1f%%", 100*s.Median), fmt.Sprintf("%+.1f%%", 100*s.Bias),
-			fmt.Sprint(s.Within10), fmt.Sprint(s.Within15), fmt.Sprintf("%s %+.1f%%", s.Worst, 100*s.WorstError))
+			share(s.Within10), share(s.Within15), fmt.Sprintf("%s %+.0f%%", s.Worst, 100*s.WorstError))
 	}
 	p.Table(t, 0)
+	p.Printf("bias: median of the errors with their signs; ≤10%%: share of networks with an error of at most 10%%")
 	if len(list) > 0 {
 		s := &list[len(list)-1]
 		p.Printf("%s of the times of a family that the fit has not seen are between %+.0f%% and %+.0f%% of the model's.", hw.IntervalPercent, 100*(s.Low-1), 100*(s.High-1))

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"anesim/hw"
 	"anesim/internal/report"
@@ -148,6 +149,18 @@ func TestAccuracyNetworks(t *testing.T) {
 	out, errs, code := invoke("accuracy", "--networks", "--rows")
 	if code != exitDone || !strings.Contains(out, "MobileOne-S4") || !strings.Contains(out, "\nDenseNet-121\n") {
 		t.Fatalf("exit %d: %s%s", code, out, errs)
+	}
+	// The report fits a terminal of 80 characters, and explains each column that it shows, and no other.
+	for line := range strings.Lines(out) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+			t.Errorf("%d characters: %s", n, line)
+		}
+	}
+	head, _, _ := strings.Cut(out[strings.Index(out, "\nnetwork ")+1:], "\n")
+	for _, column := range []string{"machine", "engine", "host", "error", "unseen", "network out", "all in memory", "saved", "not modelled"} {
+		if shown, explained := strings.Contains(head, " "+column), strings.Contains(out, "\n"+column+"  "); shown != explained {
+			t.Errorf("column %s: shown %v, explained %v", column, shown, explained)
+		}
 	}
 	out, _, _ = invoke("accuracy", "--networks", "--json")
 	var got struct {

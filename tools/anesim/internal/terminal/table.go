@@ -173,9 +173,20 @@ func (t *Table) stripPrefixes(rows [][]string, widths []int, width int) (prefixe
 	return prefixes
 }
 
+// Omitted returns the titles of the columns that the table omits to fit in width characters.
+func (t *Table) Omitted(width int) []string {
+	titles, _ := t.omissions(width)
+	return titles
+}
+
 // countOmissions returns how many columns the table omits to fit in width characters. It also
 // returns the prefixes of cells that the table replaces by dots.
 func (t *Table) countOmissions(width int) (n int, prefixes []string) {
+	omitted, prefixes := t.omissions(width)
+	return len(omitted), prefixes
+}
+
+func (t *Table) omissions(width int) (omitted, prefixes []string) {
 	titles := make([]string, len(t.columns))
 	for i, c := range t.columns {
 		titles[i] = c.Title
@@ -186,12 +197,12 @@ func (t *Table) countOmissions(width int) (n int, prefixes []string) {
 		widths = t.maxCellWidths(rows)
 	}
 	t.fitColumns(widths, width)
-	for _, w := range widths {
+	for i, w := range widths {
 		if w == hidden {
-			n++
+			omitted = append(omitted, titles[i])
 		}
 	}
-	return n, prefixes
+	return omitted, prefixes
 }
 
 // hidden is the width of a column that is left out.

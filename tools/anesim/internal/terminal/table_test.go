@@ -132,3 +132,20 @@ func TestWrapper(t *testing.T) {
 		}
 	}
 }
+
+// Omitted names the columns that lines of a width leave out, and no others.
+func TestOmittedColumns(t *testing.T) {
+	table := NewTable(Word("name", 0), Number("first to go", 2), Number("second", 1))
+	table.Add("x", "1", "2")
+	for width, want := range map[int][]string{80: nil, 15: {"first to go"}, 5: {"first to go", "second"}} {
+		got := table.Omitted(width)
+		if !slices.Equal(got, want) {
+			t.Errorf("%d characters: %q, want %q", width, got, want)
+		}
+		for _, title := range []string{"name", "first to go", "second"} {
+			if strings.Contains(table.Lines(width, 0)[0], title) == slices.Contains(got, title) {
+				t.Errorf("%d characters: %q is both shown and omitted, or neither", width, title)
+			}
+		}
+	}
+}
