@@ -88,10 +88,10 @@ type OpenOptions struct {
 // the formats.
 func Open(path string) (*Model, error) { return new(OpenOptions).Open(path) }
 
-// Read reads a model of size bytes. If name has the extension of a network format, the model is a
-// network: a list of layers (.yaml, .yml), an ONNX graph (.onnx), or a Core ML model or its program
-// (.mlmodel, .mil); see package [network]. Otherwise, or if the file is a container, Read detects
-// the format from the content. It can be a network or a compiled program (see [loader.Read]).
+// Read reads a model of size bytes and detects its format from the content: a network or a compiled
+// program (see [loader.Read]). If the content does not show the format, and name has the extension
+// of a network format, the model is a network of that format: a list of layers (.yaml, .yml), an
+// ONNX graph (.onnx), or a Core ML model or its program (.mlmodel, .mil); see package [network].
 //
 // If the model is not valid or not supported, the error is a *[list.FormatError], a
 // *[list.DimError], a *[loader.FormatError] or a *[loader.UnsupportedError]. Read also returns an
@@ -121,15 +121,25 @@ func (o *OpenOptions) Open(path string) (*Model, error) {
 	}
 	if extension, err := findNetworkExtension(path, f, info.Size()); err != nil {
 		return nil, err
-	} else if extension != "" && hasNetworkExtension(path) { // its values may be in other files
+	} else if extension != "" && extension == cleanExtension(path) { // its values may be in other files
 		return o.openNetwork(path, func(n network.Options) (*list.Network, error) { return network.Open(path, n) })
 	}
-	return o.Read(filepath.Base(path), f, info.Size())
+	m, err := o.read(filepath.Base(path), filepath.Dir(path), f, info.Size())
+	if err == nil && m.kind == KindNetwork {
+		m.net.Files = append(m.net.Files, path)
+	}
+	return m, err
 }
 
 // Read reads a file like the function [Read], but uses the options o. It can read only one file, so a network
 // with values in other files must be opened with [OpenOptions.Open].
 func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, error) {
+	return o.read(name, "", r, size)
+}
+
+// read reads a file of the directory dir, in which a network's other files are. If dir is "", values in
+// other files are not read.
+func (o *OpenOptions) read(name, dir string, r io.ReaderAt, size int64) (*Model, error) {
 	if size == 0 {
 		return nil, errors.New("file is empty; want a compiled program or a network")
 	}
@@ -162,7 +172,8 @@ func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, erro
 		return nil, err
 	}
 	return o.openNetwork(name, func(n network.Options) (*list.Network, error) {
-		if !hasNetworkExtension(name) {
+		n.Dir = dir
+		if cleanExtension(name) != extension {
 			return network.Read(name+extension, data, n)
 		}
 		return network.Read(name, data, n)
@@ -197,8 +208,8 @@ func (o *OpenOptions) openNetwork(name string, read func(network.Options) (*list
 }
 
 // findNetworkExtension returns the extension of the format in which a network is stored, such as
-// ".onnx", or "" for a compiled program. If the file name has no extension of a network format, the
-// format is detected from the content.
+// ".onnx", or "" for a compiled program. A content that shows its format decides, since files get
+// renamed. Otherwise, the extension of the file name does.
 func findNetworkExtension(name string, r io.ReaderAt, size int64) (string, error) {
 	head := make([]byte, min(4096, max(0, size)))
 	n, err := r.ReadAt(head, 0)
@@ -209,14 +220,24 @@ func findNetworkExtension(name string, r io.ReaderAt, size int64) (string, error
 	switch {
 	case bytes.HasPrefix(head, []byte{0xce, 0xfa, 0xef, 0xbe}): // a container under any name
 		return "", nil
-	case hasNetworkExtension(name):
-		return strings.ToLower(filepath.Ext(filepath.Clean(name))), nil
-	case isLayerList(head):
-		return ".yaml", nil
 	case bytes.HasPrefix(head, []byte("program(")):
 		return ".mil", nil
 	}
-	return detectMessageExtension(r, size), nil
+	if extension := detectMessageExtension(r, size); extension != "" {
+		return extension, nil
+	}
+	if named := cleanExtension(name); hasNetworkExtension(name) && (named == ".yml" || !isLayerList(head)) {
+		return named, nil
+	}
+	if isLayerList(head) {
+		return ".yaml", nil
+	}
+	return "", nil
+}
+
+// cleanExtension returns the extension of a file name in lower case.
+func cleanExtension(name string) string {
+	return strings.ToLower(filepath.Ext(filepath.Clean(name)))
 }
 
 // detectMessageExtension returns ".onnx" if a file is the protocol-buffer message of an ONNX model,
@@ -264,7 +285,7 @@ func detectMessageExtension(r io.ReaderAt, size int64) (extension string) {
 // hasNetworkExtension reports whether the file name has the extension of a network format, such as
 // ".onnx".
 func hasNetworkExtension(name string) bool {
-	return slices.Contains(network.Extensions(), strings.ToLower(filepath.Ext(filepath.Clean(name))))
+	return slices.Contains(network.Extensions(), cleanExtension(name))
 }
 
 // isLayerList reports whether head, the first bytes of a file, is UTF-8 text with a line that

@@ -336,6 +336,37 @@ func TestModelErrors(t *testing.T) {
 	}
 }
 
+// A network under the extension of another format is read as what it is.
+func TestMessageFormatOfRenamedNetworks(t *testing.T) {
+	list := []byte("inputs: {x: {c: 4}}\nlayers:\n- {op: relu}\n")
+	graph := onnxtest.Model(onnxtest.Input("x", 1, 4), onnxtest.Node("Relu", "y", []string{"x"}), onnxtest.Output("y"))
+	for name, data := range map[string][]byte{"a.onnx": list, "a.mlmodel": graph, "a.yaml": graph, "a.mil": list, "a.yml": list} {
+		if out, errs, code := invoke("model", writeFile(t, name, data)); code != exitDone || !strings.Contains(out, "relu") && !strings.Contains(out, "Relu") {
+			t.Errorf("%s: exit %d: %s%s", name, code, errs, out)
+		}
+	}
+}
+
+// A renamed network finds its weights beside it, as under its own name, and no output replaces it.
+func TestRenamedNetworksHaveTheirFiles(t *testing.T) {
+	weights := onnxtest.Message{}.Int(1, 4).Int(2, 1).Text(8, "w").Int(14, 1).
+		Bytes(13, onnxtest.Message{}.Text(1, "location").Text(2, "w.bin"))
+	file := writeFile(t, "net.mlmodel", onnxtest.Model(onnxtest.Input("x", 1, 4), onnxtest.Message{}.Bytes(5, weights),
+		onnxtest.Node("Mul", "y", []string{"x", "w"}), onnxtest.Output("y")))
+	if _, errs, code := invoke("model", file, "--strict"); code != exitFailed || !strings.Contains(errs, "w.bin") {
+		t.Errorf("without weights: exit %d: %s", code, errs)
+	}
+	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "w.bin"), make([]byte, 16), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code := invoke("model", file, "--strict"); code != exitDone {
+		t.Errorf("with weights: exit %d: %s", code, errs)
+	}
+	if _, errs, code := invoke("model", file, "--emit", file); code != exitUsage || !strings.Contains(errs, "--emit") {
+		t.Errorf("--emit to the network itself: exit %d: %s", code, errs)
+	}
+}
+
 // A host adds to the wall time and to nothing else.
 func TestModelHost(t *testing.T) {
 	file := filepath.Join("..", "..", "examples", "mobilenetv2.yaml")
