@@ -57,7 +57,7 @@ var otherKinds = map[protowire.Number]string{
 func Read(data []byte) (*Model, error) {
 	m := &Model{}
 	other := ""
-	err := wire.Message{Data: data}.Fields(func(f wire.Field) error {
+	err := wire.Message{Data: data}.FieldsOfFile("a Core ML model", func(f wire.Field) error {
 		switch f.Num {
 		case 1:
 			return f.Integer(&m.Version)

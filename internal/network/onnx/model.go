@@ -88,7 +88,7 @@ func Read(data []byte) (*Model, error) {
 	r := &reader{}
 	var graphs int
 	var functions []*function
-	err := wire.Message{Data: data}.Fields(func(f wire.Field) error {
+	err := wire.Message{Data: data}.FieldsOfFile("an ONNX model", func(f wire.Field) error {
 		switch f.Num {
 		case 2:
 			return f.Text(&m.Producer)

@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -77,6 +78,52 @@ func (m Message) Fields(visit func(f Field) error) error {
 		}
 	}
 	return nil
+}
+
+// FieldsOfFile is like Fields for m, the whole content of a file that should be of the given kind, such
+// as "an ONNX model". It tells a file that was cut off, for instance by a download, from one that is
+// something else.
+func (m Message) FieldsOfFile(kind string, visit func(f Field) error) error {
+	var visited error
+	err := m.Fields(func(f Field) error {
+		visited = visit(f)
+		return visited
+	})
+	bad, malformed := err.(*FormatError)
+	if !malformed || visited != nil {
+		return err
+	}
+	if isText(m.Data) {
+		return m.errorf(m.Off, "not %s: the file is text", kind)
+	}
+	// Both kinds of files begin with their version, field 1, which is a number. Without it, the length
+	// that reaches beyond the end is more likely not a length.
+	const version = 1<<3 | byte(protowire.VarintType)
+	if at := int(bad.Off) - m.Off; at > 0 && m.Data[0] == version {
+		if num, wire, n := protowire.ConsumeTag(m.Data[at:]); n > 0 && wire == protowire.BytesType {
+			if length, k := protowire.ConsumeVarint(m.Data[at+n:]); k > 0 && length > uint64(len(m.Data)-at-n-k) {
+				return m.errorf(m.Off+at, "the file is cut off: field %d has %d bytes, and %d of them are there", num, length, len(m.Data)-at-n-k)
+			}
+		}
+	}
+	return m.errorf(int(bad.Off), "not %s: %s", kind, bad.What)
+}
+
+// isText reports whether data begins with text: characters of UTF-8 without control codes other than
+// those of lines and tabs.
+func isText(data []byte) bool {
+	head := data[:min(len(data), 512)]
+	for at := 0; at < len(head); {
+		c, n := utf8.DecodeRune(head[at:])
+		switch {
+		case c == utf8.RuneError && n == 1:
+			return at > 0 && !utf8.FullRune(head[at:]) && len(head) < len(data) // cut by the bound on head
+		case c < ' ' && c != '\n' && c != '\r' && c != '\t', c == 0x7f:
+			return false
+		}
+		at += n
+	}
+	return len(head) > 0
 }
 
 // Want returns a *[FormatError] if the wire type of f is not wire.

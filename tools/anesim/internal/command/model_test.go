@@ -314,7 +314,7 @@ func TestModelFaults(t *testing.T) {
 
 func TestModelErrors(t *testing.T) {
 	bad := writeFile(t, "bad.yaml", []byte("inputs: {x: {c: 1}}\nlayers:\n- {op: conv}\n"))
-	cut := writeFile(t, "cut.onnx", []byte{0x3a, 0x05, 0x01})
+	cut := writeFile(t, "cut.onnx", []byte{0x08, 0x07, 0x3a, 0x05, 0x01})
 	for _, tc := range []struct {
 		args string
 		code int
@@ -322,7 +322,7 @@ func TestModelErrors(t *testing.T) {
 	}{
 		{"", exitUsage, "anesim model: found 0 files; want one"},
 		{bad, exitFailed, bad + ": line 3: layer conv0: conv: cout: missing key"},
-		{cut, exitFailed, cut + ": byte 0x0: cannot decode field 7: unexpected EOF"},
+		{cut, exitFailed, cut + ": byte 0x2: the file is cut off: field 7 has 5 bytes, and 1 of them are there"},
 		{"nothing.onnx", exitFailed, "open nothing.onnx: no such file"},
 		{"net.pb", exitFailed, "open net.pb: no such file"},
 		{bad + " --in x=y.npy", exitUsage, "--in and --out require --values"},
