@@ -158,6 +158,9 @@ func (o *OpenOptions) read(name, dir string, r io.ReaderAt, size int64) (*Model,
 			return nil, &OptionError{Option: "Function", What: "compiled program has no functions; want a program of Core ML"}
 		}
 		p, err := o.Program.Read(name, r, size)
+		if errors.As(err, new(*loader.UnknownFormError)) {
+			return nil, fmt.Errorf("neither a network (%s) nor a compiled program: %w", strings.Join(network.Extensions(), ", "), err)
+		}
 		if err != nil {
 			return nil, err
 		}

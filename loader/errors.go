@@ -43,6 +43,12 @@ func (e *FormatError) Error() string {
 	return escapeUnprintable(s)
 }
 
+// An UnknownFormError reports a file that begins like no form of a program.
+type UnknownFormError struct{ *FormatError }
+
+// Unwrap returns the error with the place.
+func (e *UnknownFormError) Unwrap() error { return e.FormatError }
+
 // An UnsupportedError reports a program of a known form that cannot be read, converted or run, and
 // says why.
 type UnsupportedError struct {

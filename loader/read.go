@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"unicode/utf8"
 
 	"anesim/hw/regs"
 )
@@ -171,6 +172,8 @@ func (o *Options) chooseReader(name string, head []byte, size int64) (func(file 
 		return nil, newFormatError(0, nil, "option FirstWords is %d; want 0 to %d", o.FirstWords, maxWords)
 	}
 	switch d, err := regs.Decode(head, 0, 0, o.FirstWords); {
+	case err != nil && utf8.Valid(head) && bytes.IndexByte(head, 0) < 0: // the words of a text say nothing as registers
+		return nil, &UnknownFormError{&FormatError{What: "text of no known form; want a container, captured registers or a descriptor chain"}}
 	case err != nil:
 		return nil, newNotChainError(err)
 	case len(d.Records) == 0:
@@ -199,7 +202,7 @@ func newNotChainError(err error) error {
 	if !errors.As(err, &broken) {
 		return err
 	}
-	return wrapFormatError(broken.Off, err, "unknown file format; want a container, captured registers or a descriptor chain")
+	return &UnknownFormError{&FormatError{Off: broken.Off, What: "unknown file format; want a container, captured registers or a descriptor chain", Err: err}}
 }
 
 // newNoRecordsError returns the error for a descriptor that writes no register. Zeros

@@ -91,7 +91,7 @@ func convertPrograms(w io.Writer, stdin io.Reader, names []string, out, procedur
 			if err != nil {
 				return err
 			}
-			p, err := (&loader.Options{Procedure: procedure}).Read(filepath.Base(name), bytes.NewReader(file), int64(len(file)))
+			p, err := input.ReadProgram(&loader.Options{Procedure: procedure}, filepath.Base(name), bytes.NewReader(file), int64(len(file)))
 			if err != nil {
 				return input.InFile(name, err)
 			}

@@ -87,7 +87,7 @@ func (f *dumpFlags) run(w io.Writer, stdin io.Reader, name string) error {
 	var p *loader.Program
 	var dispatch *e5.Program
 	err := input.Open(name, stdin, func(name string, r io.ReaderAt, size int64) (err error) {
-		p, err = options.Read(name, r, size)
+		p, err = input.ReadProgram(&options, name, r, size)
 		var u *loader.UnsupportedError
 		// The loader reads programs only. A dispatch descriptor has none, so it is recognized by
 		// the loader's refusal; it has no descriptor text either, which leaves the refusal for --text.

@@ -347,6 +347,26 @@ func TestMessageFormatOfRenamedNetworks(t *testing.T) {
 	}
 }
 
+// A file that is neither a network nor a program is refused as that by every command, without a word on
+// the registers that its letters would be; and one for programs names a network.
+func TestFilesOfNoKnownForm(t *testing.T) {
+	notes := writeFile(t, "notes.txt", []byte("Some notes about things\nsecond line of text\n"))
+	net := writeFile(t, "net.onnx", onnxtest.Model(onnxtest.Input("x", 1, 4), onnxtest.Node("Relu", "y", []string{"x"}), onnxtest.Output("y")))
+	out := filepath.Join(t.TempDir(), "o.hwx")
+	for _, args := range [][]string{{"explain"}, {"run"}, {"lint"}, {"check", "--expect", "cycles<=6"}, {"diff", notes}, {"dump"},
+		{"patch", "--set", "Common.Cfg.ShPref=1", "-o", out}, {"convert", "-o", out}} {
+		_, errs, code := invoke(append(args, notes)...)
+		if code != exitFailed || !strings.Contains(errs, "text of no known form") || strings.Contains(errs, "descriptor 0") {
+			t.Errorf("%s of notes: exit %d: %s", args[0], code, errs)
+		}
+		if programs := []string{"run", "dump", "patch", "convert"}; slices.Contains(programs, args[0]) {
+			if _, errs, code := invoke(append(args, net)...); code == exitDone || !strings.Contains(errs, "is a network, not a compiled program") {
+				t.Errorf("%s of a network: exit %d: %s", args[0], code, errs)
+			}
+		}
+	}
+}
+
 // A renamed network finds its weights beside it, as under its own name, and no output replaces it.
 func TestRenamedNetworksHaveTheirFiles(t *testing.T) {
 	weights := onnxtest.Message{}.Int(1, 4).Int(2, 1).Text(8, "w").Int(14, 1).

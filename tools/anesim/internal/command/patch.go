@@ -123,7 +123,7 @@ func (f *patchFlags) openProgram(name string, stdin io.Reader, bind map[string]u
 	if err != nil {
 		return nil, nil, err
 	}
-	opened, err := (&loader.Options{Procedure: f.procedure}).Read(filepath.Base(name), bytes.NewReader(data), int64(len(data)))
+	opened, err := input.ReadProgram(&loader.Options{Procedure: f.procedure}, filepath.Base(name), bytes.NewReader(data), int64(len(data)))
 	// The loader refuses descriptor text by its form; that is how text is recognized here.
 	var u *loader.UnsupportedError
 	if errors.As(err, &u) && u.Form == loader.DescriptorText {

@@ -1,10 +1,12 @@
 package input
 
 import (
+	"errors"
 	"io"
 	"os"
 
 	"anesim"
+	"anesim/loader"
 )
 
 // stdinName is the name of standard input in errors and reports.
@@ -37,4 +39,16 @@ func OpenModelWith(o *anesim.OpenOptions, file string, stdin io.Reader) (*anesim
 		return err
 	})
 	return m, err
+}
+
+// ReadProgram reads a compiled program with the options o. The error for a network says that it is one.
+func ReadProgram(o *loader.Options, name string, r io.ReaderAt, size int64) (*loader.Program, error) {
+	p, err := o.Read(name, r, size)
+	if !errors.As(err, new(*loader.UnknownFormError)) {
+		return p, err
+	}
+	if m, bad := anesim.Read(name, r, size); bad == nil && m.Kind() == anesim.KindNetwork {
+		return nil, errors.New("is a network, not a compiled program; anesim model runs it, and its --emit writes the program")
+	}
+	return nil, err
 }
