@@ -91,13 +91,51 @@ func (m *Machine) Note() string {
 		m.Title, m.Call.Rows, hw.IntervalWords, 100*(m.Call.Low-1), 100*(m.Call.High-1))
 }
 
-// ByName returns the machine with the given name. If there is none, the error lists the names.
+// ByName returns the machine with the given name. Case, spaces and hyphens make no difference, so that
+// "iPhone 12" and "M1 Max" are names too. If there is none, the error lists the names.
 func ByName(name string) (Machine, error) {
-	list := machines()
-	if i := slices.IndexFunc(list, func(m Machine) bool { return m.Name == name || slices.Contains(aliases[m.Name], name) }); i >= 0 {
+	list, wanted := machines(), foldName(name)
+	if i := slices.IndexFunc(list, func(m Machine) bool {
+		return slices.ContainsFunc(append([]string{m.Name}, aliases[m.Name]...), func(known string) bool { return foldName(known) == wanted })
+	}); i >= 0 {
 		return list[i], nil
 	}
-	return Machine{}, spelling.Unknown("machine", name, Names())
+	want := strings.Join(WrittenNames(), ", ")
+	switch {
+	case strings.HasPrefix(wanted, "iphone"), strings.HasPrefix(wanted, "ipad"), isUnknownGeneration(wanted, 'a'):
+		return Machine{}, fmt.Errorf("unknown machine %q; the only phones are those with an A14, iphone12; want %s", name, want)
+	case isUnknownGeneration(wanted, 'm'): // of another generation there is nothing to misspell
+		return Machine{}, fmt.Errorf("unknown machine %q; want %s", name, want)
+	}
+	return Machine{}, fmt.Errorf("unknown machine %q; want %s%s", name, want, spelling.Suggest(name, Names()))
+}
+
+// foldName returns a name as [ByName] compares it: in lower case, without spaces and hyphens.
+func foldName(name string) string {
+	return strings.ToLower(strings.NewReplacer(" ", "", "-", "").Replace(name))
+}
+
+// isUnknownGeneration reports whether a folded name begins like the chips of a family, such as 'm', with
+// the number of a generation that no machine has.
+func isUnknownGeneration(name string, family byte) bool {
+	if name == "" || name[0] != family {
+		return false
+	}
+	rest := strings.TrimLeft(name[1:], "0123456789")
+	digits := len(name) - 1 - len(rest)
+	return digits > 0 && !slices.Contains(Names(), name[:1+digits])
+}
+
+// WrittenNames returns the names of all machines for a message, each with the one that people may know
+// better, such as "a14 (iphone12)".
+func WrittenNames() []string {
+	names := Names()
+	for i, name := range names {
+		if known := aliases[name]; len(known) > 0 {
+			names[i] += " (" + known[0] + ")"
+		}
+	}
+	return names
 }
 
 // Names returns the names of all machines, in the order of [Machines].

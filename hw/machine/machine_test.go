@@ -62,14 +62,30 @@ func TestHostSpread(t *testing.T) {
 	}
 }
 
+// A machine is found under what people call it. One that is not there gets no neighbor suggested as if
+// its generation were a typing error.
 func TestByName(t *testing.T) {
-	for _, name := range append(machine.Names(), "iphone12", "m1-air") {
-		if _, err := machine.ByName(name); err != nil {
-			t.Error(err)
+	for _, name := range machine.Names() {
+		if m, err := machine.ByName(name); err != nil || m.Name != name {
+			t.Error(m.Name, err)
 		}
 	}
-	if _, err := machine.ByName("m1mx"); err == nil || !strings.Contains(err.Error(), "m1max") {
-		t.Errorf("%v", err)
+	for name, want := range map[string]string{"iphone12": "a14", "iPhone 12": "a14", "iPhone 12 Pro": "a14", "A14": "a14", "m1-air": "m1", "M1": "m1", "M1 Max": "m1max", "m4-pro": "m4pro"} {
+		if m, err := machine.ByName(name); err != nil || m.Name != want {
+			t.Errorf("%s: %s, %v", name, m.Name, err)
+		}
+	}
+	for name, want := range map[string]string{"m1mx": "did you mean m1max", "m4mx": "did you mean m4max"} {
+		if _, err := machine.ByName(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, name := range []string{"a15", "iphone13", "iPhone 15", "a140", "m7", "m10", "m7pro", ""} {
+		phone := strings.Contains("aiI", name[:min(1, len(name))]) && name != ""
+		if _, err := machine.ByName(name); err == nil || strings.Contains(err.Error(), "did you mean") ||
+			!strings.Contains(err.Error(), "a14 (iphone12)") || phone != strings.Contains(err.Error(), "the only phones") {
+			t.Errorf("%q: %v", name, err)
+		}
 	}
 }
 

@@ -11,8 +11,9 @@ import (
 	"anesim/hw/host"
 )
 
-// aliases are further names of machines.
-var aliases = map[string][]string{"a14": {"iphone12"}, "m1": {"m1-air"}}
+// aliases are further names of machines. The networks that an A14 was measured with ran on an iPhone 12,
+// a 12 Pro and a 12 Pro Max.
+var aliases = map[string][]string{"a14": {"iphone12", "iphone12pro", "iphone12promax"}, "m1": {"m1-air"}}
 
 var (
 	m1States    = []int{432, 492, 552, 684, 804, 888, 996, 1164, 1236, 1320, 1380, 1464}

@@ -71,6 +71,8 @@ func TestMachineErrors(t *testing.T) {
 		{"--machine m1,Foo=3", "--machine: Foo: unknown constant"},
 		{"--machine m1,LaneRate=fast", `--machine: "LaneRate=fast": want CONSTANT=NUMBER`},
 		{"--machine LaneRate=5e9", "unknown machine"},
+		{"--machine m1,,m2", `--machine "m1,,m2": a name is missing`},
+		{"--machine m1,", `--machine "m1,": a name is missing`},
 	} {
 		if _, errs, code := invoke(append([]string{"run", "--timing-only"}, strings.Fields(tc.flags)...)...); code != exitUsage || !strings.Contains(errs, tc.want) {
 			t.Errorf("%s: exit %d: %s", tc.flags, code, errs)

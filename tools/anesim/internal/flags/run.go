@@ -60,7 +60,7 @@ func (f *Run) Register(s *pflag.FlagSet) {
 	s.SortFlags = false
 	s.StringVar(&f.Chip, "chip", chip.Default, "model `CHIP`: "+strings.Join(chip.Names(), ", ")+", or a file written by anesim chip; overrides may follow, as in m1,Clock=1.2e9")
 	s.StringVar(&f.host, "host", "none", "add the time that a call takes on `HOST`: "+strings.Join(engine.HostNames(), ", "))
-	s.StringVar(&f.Machine, "machine", "", "run on `MACHINE`, a chip with its host: "+strings.Join(machine.Names(), ", ")+"; overrides may follow, as for --chip")
+	s.StringVar(&f.Machine, "machine", "", "run on `MACHINE`, a chip with its host: "+strings.Join(machine.WrittenNames(), ", ")+"; overrides may follow, as for --chip")
 	s.IntVar(&f.clock, "clock", 0, "run the engine at its clock state of `MHZ` (default: the highest, or that of the machine)")
 	s.StringVar(&f.target, "target", "", "use Apple's estimates for `TARGET`: "+strings.Join(execycles.TargetNames(), ", ")+" (default: that of the program; of layers h13, with release 2026 in a network h13g)")
 	s.StringArrayVar(&f.In, "in", nil, "input port `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable")
@@ -178,6 +178,9 @@ func (f *Run) Machines() (list []string) {
 // constants of its chip may follow the name, as in "m1,Clock=1.2e9".
 func (f *Run) SetMachine(o *anesim.Options, name string) error {
 	words := strings.Split(name, ",")
+	if words[0] == "" {
+		return usage.Errorf("--machine %q: a name is missing; want names with single commas between them, such as m1,m4", f.Machine)
+	}
 	m, err := machine.ByName(words[0])
 	if err == nil && f.clock > 0 {
 		m, err = m.AtClock(f.clock)
