@@ -13,6 +13,7 @@ import (
 	"anesim/bench/internal/exporters"
 	"anesim/bench/internal/onnxgraph"
 	"anesim/bench/internal/onnxruntime"
+	"anesim/loader/network"
 )
 
 var exported = flag.Int("exported", 2*len(exporters.Names()), "graphs in the forms of exporters to compare")
@@ -103,5 +104,34 @@ func TestExportersRuntime(t *testing.T) {
 	}
 	if compared*10 < *exported*9 {
 		t.Errorf("onnxruntime runs %d of %d graphs", compared, *exported)
+	}
+}
+
+// TestSpelledFunctions holds that a function that the engine looks up in one table is one layer however an
+// exporter spells it: with casts around any part, quotients for products, and factors in any order.
+func TestSpelledFunctions(t *testing.T) {
+	names := exporters.Names()
+	for _, form := range []string{
+		"gelu", "gelu by tanh", "gelu by half of an error function", "swish", "swish by a quotient", "hard swish", "tanh by exponentials", "softmax",
+	} {
+		at := uint64(slices.Index(names, form+", spelled"))
+		graphs := 0
+		for seed := at; graphs < 40; seed += uint64(len(names)) {
+			g, forms, err := exporters.New(seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(forms) > 1 {
+				continue
+			}
+			graphs++
+			n, err := network.ReadONNX(g.Encode(), network.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(n.Layers) != 1 {
+				t.Errorf("seed %d: %s is %d layers:\n%s", seed, form, len(n.Layers), g)
+			}
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package pattern
 
 import (
-	"math"
 	"slices"
 
 	"anesim/internal/network/graph"
@@ -89,18 +88,22 @@ type matcher struct {
 	maker   map[*graph.Value]int // index of the node that produces a tensor
 	readers map[*graph.Value]int
 	visited []int // indices of the nodes in the current match
+	steps   int   // nodes that the current match may still read in polynomials
 }
 
 // patterns lists the patterns in the order in which they are tried.
 var patterns = [...]func(m *matcher, out *graph.Value) *graph.Node{
-	(*matcher).matchGELU, (*matcher).matchSiLU, (*matcher).matchHardSwish, (*matcher).matchHardSigmoid, (*matcher).matchSoftplus, (*matcher).matchScaledLog,
-	(*matcher).matchSoftmax, (*matcher).matchNorm,
+	(*matcher).matchGated, (*matcher).matchHardSigmoid, (*matcher).matchSigmoid, (*matcher).matchTanh, (*matcher).matchClip, (*matcher).matchLeakyReLU,
+	(*matcher).matchSoftplus, (*matcher).matchScaledLog, (*matcher).matchSoftmax, (*matcher).matchNorm, (*matcher).matchShiftedNorm,
 }
 
 // matchEndingAt returns the match whose last node is node i, or nil if there is none.
 func (m *matcher) matchEndingAt(i int) *Match {
+	if isCopy(m.nodes[i]) { // it stays behind the operator, which may have another type
+		return nil
+	}
 	for _, pattern := range patterns {
-		m.visited = m.visited[:0]
+		m.visited, m.steps = m.visited[:0], maxSteps
 		node := pattern(m, m.nodes[i].Out[0])
 		if node == nil {
 			continue
@@ -148,19 +151,32 @@ func (m *matcher) readsInnerResult(node *graph.Node, inside []int) bool {
 	})
 }
 
-// matchProducer returns the node that produces a tensor, and adds it to the match. It returns nil
-// if no node does, or if the node's operator is not one of ops.
+// matchProducer returns the node that produces a tensor, and adds it to the match, with the copies
+// between it and the tensor. It returns nil if no node does, or if the node's operator is not one of
+// ops.
 func (m *matcher) matchProducer(tensor *graph.Value, ops ...string) *graph.Node {
-	i, ok := m.maker[tensor]
-	if !ok || !slices.Contains(ops, m.nodes[i].Op) || len(m.nodes[i].In) == 0 || m.nodes[i].Domain != "" && m.nodes[i].Domain != "ai.onnx" {
+	i, ok := m.maker[m.skipCopies(tensor)]
+	if !ok || !slices.Contains(ops, m.nodes[i].Op) || len(m.nodes[i].In) == 0 || !isStandard(m.nodes[i]) {
 		return nil
 	}
+	for k := m.maker[tensor]; k != i; k = m.maker[m.nodes[k].In[0]] {
+		m.visit(k)
+		m.nodes[k].AllInputs()
+		m.nodes[k].AllAttributes()
+	}
+	m.visit(i)
+	return m.nodes[i]
+}
+
+// visit adds node i to the match.
+func (m *matcher) visit(i int) {
 	if !slices.Contains(m.visited, i) {
 		m.nodes[i].BeginReading()
 	}
 	m.visited = append(m.visited, i)
-	return m.nodes[i]
 }
+
+func isStandard(n *graph.Node) bool { return n.Domain == "" || n.Domain == "ai.onnx" }
 
 // findConstant returns the constant that a tensor holds, looking through Identity and Cast. It
 // returns nil if the tensor is not a constant.
@@ -193,78 +209,15 @@ func (m *matcher) findConstant(tensor *graph.Value) *graph.Const {
 }
 
 // findScalar returns the only element of a constant tensor. It returns false if the tensor is
-// computed, has several elements, or has more than one axis, since such a tensor may change the
-// shape of what it is combined with.
+// computed or has several elements. An element with many axes may change the shape of what it is
+// combined with; an operator whose result has another shape than the nodes of its match is not used.
 func (m *matcher) findScalar(tensor *graph.Value) (float64, bool) {
 	c := m.findConstant(tensor)
-	if c == nil || c.Absent() || len(c.Dims) > 1 || c.Elements() != 1 {
+	if c == nil || c.Absent() || c.Elements() != 1 {
 		return 0, false
 	}
 	v, err := c.Scalar()
 	return v, err == nil
-}
-
-// isNearlyEqual reports whether v equals want within the rounding error of fp16, 0.2 %.
-func isNearlyEqual(v, want float64) bool { return math.Abs(v-want) <= 2e-3*math.Abs(want) }
-
-// splitProduct splits a tensor that is a product into a constant factor, 1 if there is none, and
-// its other factors.
-func (m *matcher) splitProduct(tensor *graph.Value) (float64, []*graph.Value) {
-	return m.collectFactors(tensor, 8)
-}
-
-// collectFactors is like splitProduct, but looks through at most depth nested products.
-func (m *matcher) collectFactors(tensor *graph.Value, depth int) (float64, []*graph.Value) {
-	if v, ok := m.findScalar(tensor); ok {
-		return v, nil
-	}
-	if m.readers[tensor] > 1 || depth == 0 {
-		return 1, []*graph.Value{tensor}
-	}
-	n := m.matchProducer(tensor, "Mul", "Div", "Neg")
-	switch {
-	case n == nil:
-		return 1, []*graph.Value{tensor}
-	case n.Op == "Neg" && len(n.In) == 1:
-		c, f := m.collectFactors(n.Input(0), depth-1)
-		return -c, f
-	case n.Op == "Mul" && len(n.In) == 2:
-		c, f := m.collectFactors(n.Input(0), depth-1)
-		d, g := m.collectFactors(n.Input(1), depth-1)
-		return float64(c * d), append(f, g...)
-	case n.Op == "Div" && len(n.In) == 2:
-		if v, ok := m.findScalar(n.Input(1)); ok && v != 0 {
-			c, f := m.collectFactors(n.Input(0), depth-1)
-			return c / v, f
-		}
-	}
-	m.visited = m.visited[:len(m.visited)-1] // a quotient of two tensors is a factor
-	return 1, []*graph.Value{tensor}
-}
-
-// isMultipleOf reports whether a tensor is x multiplied by the given factor.
-func (m *matcher) isMultipleOf(tensor *graph.Value, factor float64, x *graph.Value) bool {
-	c, f := m.splitProduct(tensor)
-	return isNearlyEqual(c, factor) && len(f) == 1 && f[0] == x
-}
-
-// splitSum splits a tensor that is the sum of a tensor x and a number c. ok is false if it is no
-// such sum.
-func (m *matcher) splitSum(tensor *graph.Value) (x *graph.Value, c float64, ok bool) {
-	n := m.matchProducer(tensor, "Add", "Sub")
-	if n == nil || len(n.In) != 2 {
-		return nil, 0, false
-	}
-	if v, ok := m.findScalar(n.Input(1)); ok {
-		if n.Op == "Sub" {
-			v = -v
-		}
-		return n.Input(0), v, true
-	}
-	if v, ok := m.findScalar(n.Input(0)); ok && n.Op == "Add" {
-		return n.Input(1), v, true
-	}
-	return nil, 0, false
 }
 
 // unaryOperand returns the input of the node that produces a tensor. It returns nil if the node's
@@ -274,44 +227,6 @@ func (m *matcher) unaryOperand(tensor *graph.Value, ops ...string) *graph.Value 
 		return n.Input(0)
 	}
 	return nil
-}
-
-// isPowerOf reports whether the product of factors is x to the power e.
-func (m *matcher) isPowerOf(factors []*graph.Value, x *graph.Value, e float64) bool {
-	sum := 0.0
-	for _, f := range factors {
-		if f == x {
-			sum++
-		} else if n := m.matchProducer(f, "Pow"); n != nil && len(n.In) == 2 && n.Input(0) == x {
-			v, _ := m.findScalar(n.Input(1))
-			sum += v
-		} else if n := m.matchProducer(f, "Mul"); n != nil && len(n.In) == 2 && n.Input(0) == x && n.Input(1) == x {
-			sum += 2
-		} else {
-			return false
-		}
-	}
-	return sum == e
-}
-
-// matchClip returns the input x and the bounds of the Clip that produces a tensor. ok is false
-// if no Clip produces it or a bound is not a constant.
-func (m *matcher) matchClip(tensor *graph.Value) (x *graph.Value, low, high float64, ok bool) {
-	n := m.matchProducer(tensor, "Clip")
-	if n == nil {
-		return nil, 0, 0, false
-	}
-	for i, key := range [...]string{"min", "max"} {
-		v := [...]*float64{&low, &high}[i]
-		if a := n.Attribute(key); a != nil {
-			*v = float64(a.Float)
-		} else if len(n.In) <= 1+i {
-			return nil, 0, 0, false
-		} else if *v, ok = m.findScalar(n.Input(1 + i)); !ok {
-			return nil, 0, 0, false
-		}
-	}
-	return n.Input(0), low, high, true
 }
 
 // readReducedAxes returns the axes over which n, a reduction, works. ok is false if the reduction

@@ -63,7 +63,7 @@ func parseAttribute(name, value string) *graph.Attr {
 			i, _ := strconv.Atoi(v)
 			a.Ints = append(a.Ints, int64(i))
 		}
-	case "keepdims":
+	case "keepdims", "to":
 		a.Int, _ = strconv.ParseInt(value, 10, 64)
 	default:
 		v, _ := strconv.ParseFloat(value, 32)
@@ -82,8 +82,8 @@ func TestFind(t *testing.T) {
 		{"s = Sigmoid x; y = Mul s x", "1: Swish x for 0"},
 		{"b = Mul x 1.7; s = Sigmoid b; y = Mul x s", "2: QuickGelu x for 0 1"},
 		{"s = Sigmoid x; y = Mul s x; z = Neg s", ""},
-		// What it is the Swish of would be one of its pieces.
-		{"s = Sigmoid x; t = Sigmoid s; y = Mul t s", ""},
+		// The Swish of a sigmoid, which is not a piece of it.
+		{"s = Sigmoid x; t = Sigmoid s; y = Mul t s", "2: Swish s for 1"},
 		{"e = Exp x; a = Add e 1; y = Log a", "2: Softplus x for 0 1"},
 		{"e = Exp x; a = Add e 2; y = Log a", ""},
 		// With a hyperbolic tangent, x by itself or taken out of the polynomial.
@@ -93,7 +93,8 @@ func TestFind(t *testing.T) {
 		{"p = Pow x 3; q = Mul p 0.05; r = Add x q; s = Mul r 0.7979; t = Tanh s; a = Add t 1; h = Mul x 0.5; y = Mul h a", ""},
 		// A negative factor may be a node of its own, and a quotient's divisor a sum.
 		{"m = Neg x; e = Exp m; a = Add e 1; y = Div x a", "3: Swish x for 0 1 2"},
-		{"e = Exp x; a = Add e 1; y = Div x a", ""},
+		{"e = Exp x; a = Add e 1; y = Div x a", "2: QuickGelu x for 0 1"}, // of -x
+		{"e = Exp x; a = Add e 2; y = Div x a", ""},
 		{"a = Add x 3; c = Clip a min=0 max=6; m = Mul x c; y = Div m 6", "3: HardSwish x for 0 1 2"},
 		{"a = Add x 3; c = Clip a 0 6; m = Mul x c; y = Div m 6", "3: HardSwish x for 0 1 2"},
 		{"a = Sub x -3; c = Clip a 0 6; y = Div c 6", "2: HardSigmoid x for 0 1"},
@@ -103,6 +104,42 @@ func TestFind(t *testing.T) {
 		{"a = Add x 3; c = Clip a k 6; y = Div c 6", ""},
 		{"h = HardSigmoid x alpha=0.16666667 beta=0.5; y = Mul x h", "1: HardSwish x for 0"},
 		{"h = HardSigmoid x; y = Mul x h", ""}, // of a slope of 0.2
+		// The same functions in the spellings of other exporters: casts, halves and quotients anywhere.
+		{"d = Mul x 0.7071; e = Erf d; h = Mul e 0.5; a = Add h 0.5; y = Mul a x", "4: Gelu x for 0 1 2 3"},
+		{"c = Cast x to=1; d = Div c 1.4142; e = Erf d; f = Cast e to=10; a = Add f 1; m = Mul x a; y = Div m 2", "6: Gelu x for 1 2 3 4 5"},
+		{"n = Neg x; d = Mul n 0.7071; e = Erf d; a = Sub 1 e; h = Mul 0.5 x; y = Mul h a", "5: Gelu x for 0 1 2 3 4"},
+		{"d = Mul x 0.7071; e = Erf d; a = Sub 1 e; h = Mul 0.5 x; y = Mul h a", ""},
+		{"p = Mul x x; q = Mul p x; r = Mul q 0.035677; s = Mul x 0.79788; b = Add s r; t = Tanh b; a = Add t 1; h = Mul x 0.5; y = Mul h a", "8: Gelu x for 0 1 2 3 4 5 6 7"},
+		{"p = Pow x 3; q = Mul p 0.044715; r = Add x q; s = Mul r 1.59577; t = Sigmoid s; y = Mul x t", "5: Gelu x for 0 1 2 3 4"},
+		{"n = Neg x; e = Exp n; a = Add 1 e; y = Div 1 a", "3: Sigmoid x for 0 1 2"},
+		{"n = Sub 0 x; e = Exp n; a = Add 1 e; y = Reciprocal a", "3: Sigmoid x for 0 1 2"},
+		{"n = Mul x -1; e = Exp n; c = Cast e to=1; a = Add 1 c; y = Pow a -1", "4: Sigmoid x for 0 1 2 3"},
+		{"e = Exp x; a = Add e 1; y = Div e a", "2: Sigmoid x for 0 1"},
+		{"h = Mul x 0.5; t = Tanh h; m = Mul t 0.5; y = Add m 0.5", "3: Sigmoid x for 0 1 2"},
+		{"t = Tanh x; m = Mul t 0.5; y = Add m 0.5", ""},
+		{"n = Neg x; e = Exp n; a = Add 2 e; y = Div 1 a", ""},
+		{"n = Neg x; e = Exp n; a = Add 1 e; y = Div 2 a", ""},
+		{"n = Neg x; e = Exp n; a = Add 1 e; r = Div 1 a; y = Mul x r", "4: Swish x for 0 1 2 3"},
+		{"m = Mul x -1.702; e = Exp m; a = Add 1 e; y = Div x a", "3: QuickGelu x for 0 1 2"},
+		{"s = Sigmoid x; y = Mul s x; z = Neg y; w = Exp y", "1: Swish x for 0"}, // read twice
+		{"m = Mul x 2; s = Sigmoid m; d = Mul s 2; y = Sub d 1", "3: Tanh x for 0 1 2"},
+		{"m = Mul x 2; e = Exp m; a = Sub e 1; b = Add e 1; y = Div a b", "4: Tanh x for 0 1 2 3"},
+		{"a = Add x 3; r = Relu a; c = Min r 6; m = Mul x c; y = Mul m 0.16666667", "4: HardSwish x for 0 1 2 3"},
+		{"m = Mul x 0.16666667; a = Add m 0.5; c = Clip a 0 1; y = Mul x c", "3: HardSwish x for 0 1 2"},
+		{"m = Mul x 0.16666667; a = Add m 0.5; y = Clip a 0 1", "2: HardSigmoid x for 0 1"},
+		{"m = Mul x 0.16666667; a = Add m 0.5; y = Clip a 0 2", ""},
+		{"r = Relu x; y = Min 6 r", "1: Clip x for 0"},
+		{"r = Min x 6; y = Max r 0", "1: Clip x for 0"},
+		{"r = Max x k; y = Min r 6", ""},
+		{"m = Mul x 0.125; y = Max x m", "1: LeakyRelu x for 0"},
+		{"m = Mul x 2; y = Max x m", ""},
+		{"m = ReduceMax x axes=-1; d = Sub x m; e = Exp d; s = ReduceSum e axes=-1; r = Reciprocal s; y = Mul e r", "5: Softmax x for 0 1 2 3 4"},
+		// A norm as TensorFlow and Keras shift it, with a scale and a bias or without.
+		{"m = ReduceMean x axes=-1; d = Sub x m; q = Mul d d; v = ReduceMean q axes=-1; e = Add v 0.001; s = Rsqrt e; r = Mul s k; p = Mul x r; t = Mul m r; u = Sub b t; y = Add p u", "10: LayerNormalization x for 0 1 2 3 4 5 6 7 8 9"},
+		{"m = ReduceMean x axes=-1; d = Sub x m; q = Mul d d; v = ReduceMean q axes=-1; e = Add v 0.001; s = Sqrt e; r = Reciprocal s; p = Mul x r; t = Mul r m; y = Sub p t", "9: LayerNormalization x for 0 1 2 3 4 5 6 7 8"},
+		{"m = ReduceMean x axes=-1; d = Sub x m; q = Mul d d; v = ReduceMean q axes=-1; e = Add v 0.001; s = Rsqrt e; r = Mul s k; p = Mul x r; t = Mul w r; u = Sub b t; y = Add p u", ""},
+		// A cast of integers changes what a function reads.
+		{"s = Shape x; c = Cast s to=1; n = Neg s; f = Cast n to=1; e = Exp f; a = Add e 1; y = Div c a", ""},
 		// A spectrum is scaled before its logarithm; a small factor needs no help.
 		{"m = Mul x 1000; a = Add m 1; y = Log a", "2: ScaledLog x for 0 1"},
 		{"m = Mul x 2; a = Add m 1; y = Log a", ""},
@@ -129,6 +166,7 @@ func TestFind(t *testing.T) {
 		{"q = Mul k k; v = ReduceMean q axes=-1; e = Add v 1e-05; s = Sqrt e; y = Div x s", ""},
 	} {
 		f := parseGraph(c.text)
+		f.valueOf("x").Type = graph.Float
 		found, inside := Find(f.nodes, []*graph.Value{f.valueOf("y"), f.valueOf("z")})
 		var got []string
 		for i, m := range found {
@@ -157,11 +195,14 @@ func TestConstants(t *testing.T) {
 	if found, _ := Find(f.nodes, []*graph.Value{f.valueOf("y")}); found[3] == nil || found[3].Node.Op != "Softplus" {
 		t.Errorf("a Constant is no number: %v", found)
 	}
-	for _, dims := range [][]int{{2}, {1, 1}} { // the second makes the result one of two axes
+	for _, c := range []struct {
+		dims []int
+		want int
+	}{{[]int{2}, 0}, {[]int{1, 1}, 1}} {
 		f = parseGraph("e = Exp x; a = Add e k; y = Log a")
-		f.valueOf("k").Set(&graph.Const{Dims: dims, Type: graph.Float, Numbers: []float64{1, 1}[:graph.Elements(dims)]})
-		if found, _ := Find(f.nodes, []*graph.Value{f.valueOf("y")}); len(found) != 0 {
-			t.Errorf("a constant of shape %v is a number: %+v", dims, found)
+		f.valueOf("k").Set(&graph.Const{Dims: c.dims, Type: graph.Float, Numbers: []float64{1, 1}[:graph.Elements(c.dims)]})
+		if found, _ := Find(f.nodes, []*graph.Value{f.valueOf("y")}); len(found) != c.want {
+			t.Errorf("with a constant of shape %v, the matches are %+v", c.dims, found)
 		}
 	}
 }

@@ -195,6 +195,9 @@ func (s *settler) settlePattern(i int, f *pattern.Match, nodes []*graph.Node) []
 	if !whole || n.Err != nil || n.Kind != Open || last.Const != nil {
 		return list
 	}
+	if made.Dims != nil && last.Dims != nil && !slices.Equal(made.Dims, last.Dims) {
+		return list // a number with many axes gives the result more axes than the operator's has
+	}
 	if last.Dims == nil {
 		*last = made
 	}
