@@ -28,6 +28,8 @@ var parameters = [...]parameter{
 	{"MACs", "MACs/engine", "multipliers per engine", 1, 1 << 16, true, ""},
 	{"PatchPixels", "pixels", "pixels that an engine computes per step", 1, 1 << 16, true, ""},
 	{"MaxPack", "channels", "largest number of output channels that an engine computes in one step if the source is small", 1, 1 << 16, true, ""},
+	{"Winograd", "1", "whether convolutions with windows three columns wide and a stride of 1 take two multiplications per row of the window instead of three (F(2,3)); affects times only", 0, 1, true, ""},
+	{"WindowColumns", "columns", "width of the widest window that the array takes in one pass; a wider one takes two", 1, 1 << 16, true, ""},
 	{"L2Bytes", "B", "size of L2; layers and networks are compiled for it, and a program that needs a larger one faults", 1 << 10, maxL2, true, "an L2 register counts 16-byte units in 17 bits"},
 	{"L2Banks", "banks", "number of banks in L2", 1, 1 << 16, true, ""},
 	{"L2Granule", "B", "contiguous bytes of a bank, which it transfers per cycle", 1, 1 << 16, true, ""},

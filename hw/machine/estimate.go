@@ -20,6 +20,12 @@ func newScaledChip(name, generation string, mhz int, read float64, why string) h
 		k.Evidence, k.Source = evidence.Inferred, fmt.Sprintf("that of the M1 for an %s: %s", generation, k.Source)
 	}
 	c.Clock = evidence.New(c.Clock.Value, "Hz", evidence.Inferred, why)
+	if generation == "H17" || generation == "H18" {
+		c.Winograd = evidence.New(1, "1", evidence.Measured, "an M5 Pro runs 16 convolutions of 3x3 at 24.3 TFLOP/s where its multipliers reach 19.4, an M6 a window of 1x3 in 65 % of the plain time; their values are those of F(2,3)")
+	}
+	if generation == "H18" {
+		c.WindowColumns = evidence.New(8, "columns", evidence.Measured, "on an M6 windows of 9 to 15 columns take 2.15 times as long as their multiplications, those of 1 to 8 columns and of 9 to 15 rows do not")
+	}
 	// Weights come from memory. Tensors do not, until they are larger than the system cache: on an M4, layers
 	// of 3x3 and 5x5 windows over 4 to 30 MB run at the rate of the array, where an M1's program would
 	// read its source again for every part of the weights.

@@ -195,6 +195,56 @@ func TestHalfEnginesTakeTwiceAsLong(t *testing.T) {
 	}
 }
 
+// An array that transforms rows takes two steps for each row of a window three columns wide, where an
+// M6 was faster than its multipliers: windows of 3x3 on more than 8 rows and of 1x3 on any. It takes all
+// steps for other windows, strides and depthwise convolutions.
+func TestWinogradTakesTwoOfThreeSteps(t *testing.T) {
+	later := m1
+	later.Winograd = true
+	for _, tc := range []struct {
+		kh, kw, rows, stride int
+		depthwise, faster    bool
+	}{
+		{3, 3, 64, 1, false, true},
+		{3, 3, 8, 1, false, false},
+		{1, 3, 4, 1, false, true},
+		{3, 1, 64, 1, false, false},
+		{5, 5, 64, 1, false, false},
+		{3, 3, 64, 2, false, false},
+		{3, 3, 64, 1, true, false},
+	} {
+		l := inner(64, 64, 2)
+		l.hin, l.win, l.hout, l.wout, l.kh, l.kw = 64, 64, tc.rows, 64, tc.kh, tc.kw
+		g := l.registers()
+		g.Common.ConvCfg = g.Common.ConvCfg.WithSx(uint32(tc.stride)).WithSy(uint32(tc.stride))
+		if tc.depthwise {
+			g.Common.GroupConvCfg = g.Common.GroupConvCfg.WithUnicastEn(true).WithUnicastCin(1)
+		}
+		plain, w := Plan(g, AllTiles, m1), Plan(g, AllTiles, later)
+		if got := 3*w.MACCycles == 2*plain.MACCycles; got != tc.faster || !got && w != plain {
+			t.Errorf("%+v: %d steps, %d without the transform", tc, w.MACCycles, plain.MACCycles)
+		}
+		if w.MACs != plain.MACs {
+			t.Errorf("%+v: %d products, the values need %d", tc, w.MACs, plain.MACs)
+		}
+	}
+}
+
+// On an M6 a window of 9 columns takes more than twice as long as one of 8, and one of 9 rows an eighth more.
+func TestWideWindowsTakeTwoPasses(t *testing.T) {
+	later := m1
+	later.WindowColumns = 8
+	cycles := func(kh, kw int) int {
+		l := inner(64, 64, 2)
+		l.hin, l.win, l.hout, l.wout, l.kh, l.kw = 4, 32, 4, 32, kh, kw
+		w := Plan(l.registers(), AllTiles, later)
+		return w.MACCycles
+	}
+	if eight, nine, tall := cycles(1, 8), cycles(1, 9), cycles(9, 1); 4*nine != 9*eight || 8*tall != 9*eight {
+		t.Errorf("8 columns %d, 9 columns %d, 9 rows %d", eight, nine, tall)
+	}
+}
+
 // Closing a tile never makes a task quicker, and as long as one is open it ends.
 func TestClosingTilesNeverLowersCycles(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))

@@ -13,6 +13,10 @@ type Params struct {
 	MACs        int // multipliers per engine: 256 on the M1 (inferred from the measured peak)
 	PatchPixels int // pixels per step, one multiply-accumulate each: 256 on the M1 (inferred from the measured peak)
 	MaxPack     int // channels that can share a step if the source is small: 8 on the M1, the accumulators of a MAC (decompiled)
+	// Winograd is true for an array that transforms windows three columns wide; see [Params.reduceSteps].
+	Winograd bool
+	// WindowColumns is the width of the widest window that the array takes in one pass. Two passes take a wider one.
+	WindowColumns int
 }
 
 // Present returns the tiles of the array that descriptors can address. A descriptor has at most
@@ -133,6 +137,7 @@ func Plan(g *regs.Groups, open Enables, p Params) Work {
 	steps := taps
 	if g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate {
 		w.MACs = uint64(out.Elements()) * uint64(taps)
+		steps = p.reduceSteps(g, &out, taps)
 		if g.NE.MACCfg.BiasMode() {
 			steps++ // the bias is a separate row in the coefficient stream (from the bytes of programs)
 		}
@@ -150,6 +155,28 @@ func Plan(g *regs.Groups, open Enables, p Params) Work {
 	}
 	return w
 }
+
+// reduceSteps returns the steps in which an array with dimensions p multiplies all taps of the task with
+// registers g and results of shape out. The Winograd transform F(2,3) along rows gives two results from
+// four products instead of six. Values show that M5 and M6 transform rows, and times show where:
+// windows of 3x3 run faster than the multipliers allow on maps of 32 rows and more, and at the
+// plain rate on maps of 4 and 8; a window of 1x3 is transformed on 4 rows too, and 3x1 is not.
+// That depthwise windows and sparse weights are not transformed is assumed.
+func (p *Params) reduceSteps(g *regs.Groups, out *regs.Shape, taps int) int {
+	c := &g.Common.ConvCfg
+	switch {
+	case p.WindowColumns > 0 && int(c.Kw()) > p.WindowColumns:
+		return 2 * taps
+	case p.Winograd && c.Kw() == 3 && c.Sx() <= 1 && c.Sy() <= 1 && c.Ox() <= 1 && (c.Kh() == 1 || out.Height > plainRows) &&
+		!g.Common.GroupConvCfg.UnicastEn() && !g.NE.KernelCfg.Sparse():
+		return taps / 3 * 2
+	}
+	return taps
+}
+
+// plainRows is a number of rows up to which windows of several rows are not transformed. Between it and
+// 28 rows no measurement tells.
+const plainRows = 8
 
 // NeedTaps records that the values need only the given number of taps of the window. It moves the
 // multiplications of all other taps from w.MACs to w.ZeroTaps, except for the ones that sparse
