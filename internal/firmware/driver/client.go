@@ -46,6 +46,8 @@ type Backend interface {
 	// Submit performs a call of a program, from the start of the host's part in it to the end. It
 	// returns false if there is no room for one more.
 	Submit(s *Submission) bool
+	// Cancel ends all calls of a process that have not ended, with End.Closed.
+	Cancel(process uint64)
 	// Map allocates a device address for size bytes of a host buffer, and Unmap frees it.
 	// Both return false on failure.
 	Map(buffer, size uint64) (address uint64, ok bool)
@@ -91,6 +93,8 @@ type End struct {
 	// Stuck is set if nothing can end the request any more, so that a client that waits would wait
 	// for ever. The request is given up.
 	Stuck bool
+	// Closed is set if the client closed the device, or its connection, before. The request is given up.
+	Closed bool
 }
 
 // A Driver models the kernel driver of the engine, which checks the calls of clients and
@@ -173,7 +177,8 @@ func (d *Driver) NewUserClient(k Kind, rights Entitlements, privileged bool) (*C
 	}, Success
 }
 
-// Close closes the client. Later calls on the client return [ExclusiveAccess].
+// Close closes the client. Its calls that are outstanding end with [Aborted] (assumed). Later calls on
+// the client return [ExclusiveAccess].
 func (c *Client) Close() {
 	if !c.closed {
 		c.releaseAll()
@@ -182,8 +187,11 @@ func (c *Client) Close() {
 	}
 }
 
-// releaseAll unloads the programs and unmaps the buffers that the client holds.
+// releaseAll ends the calls of the client, unloads the programs and unmaps the buffers that it holds. The
+// calls come first, because those of a lent program would go on without their client, and those that
+// overlap with another one would be outstanding for ever.
 func (c *Client) releaseAll() {
+	c.driver.backend.Cancel(c.process)
 	for _, token := range slices.Sorted(maps.Keys(c.programs)) {
 		c.releaseHandle(token)
 	}

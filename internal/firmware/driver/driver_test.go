@@ -64,6 +64,9 @@ func (m *machine) Submit(s *driver.Submission) bool {
 	return true
 }
 
+// Cancel does nothing, as no call is outstanding.
+func (m *machine) Cancel(uint64) {}
+
 func (m *machine) Map(buffer, size uint64) (uint64, bool) {
 	if size == 0 {
 		return 0, false

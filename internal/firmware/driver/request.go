@@ -205,7 +205,7 @@ func (c *Client) sendRequest(a *Arguments, out []byte) (ret Return) {
 		switch {
 		case e.Expired:
 			ret = Timeout
-		case e.Stuck:
+		case e.Stuck, e.Closed:
 			ret = Aborted
 		default:
 			ret = translateReply(&e.Reply)

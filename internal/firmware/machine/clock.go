@@ -31,8 +31,8 @@ type timeline struct {
 	open     []*outstanding // calls whose clients do not know their end yet, the oldest first
 
 	// Counts of calls, which the statistics report.
-	posted, completed, expired, late uint64
-	stuck                            string // why the last call whose client waited would never have ended, or ""
+	posted, completed, expired, closed, late uint64
+	stuck                                    string // why the last call whose client waited would never have ended, or ""
 }
 
 // A timedEvent is something that happens to a call at a time.
@@ -339,6 +339,20 @@ func (t *timeline) expire(o *outstanding) {
 	t.drop(o)
 	o.over = true
 	o.Done(driver.End{Expired: true})
+}
+
+// Cancel ends the calls of a process whose client closes the device. It implements [driver.Backend].
+func (m *Machine) Cancel(process uint64) {
+	t := m.timeline
+	for _, o := range slices.Clone(t.open) { // drop changes the list, and may end other calls
+		if o.Process != process || o.over {
+			continue
+		}
+		t.closed++
+		t.drop(o)
+		o.over = true
+		o.Done(driver.End{Closed: true})
+	}
 }
 
 // drop forgets call o, which has not ended, and aborts its request. If the engine executes a run of

@@ -268,6 +268,39 @@ expect finished 3
 `)
 }
 
+// TestClosingEndsCalls checks that a client that closes ends its calls, also one that overlaps with
+// another and would never complete, so that they no longer take room in the ring.
+func TestClosingEndsCalls(t *testing.T) {
+	start := "option depth=2 host=macos-air\n" + opened + `call a ANE_ProgramSendRequest program=1 async=p sequence=1
+call a ANE_ProgramSendRequest program=1 async=p sequence=2
+call b ANE_ProgramSendRequest program=2
+expect NoResources
+`
+	for _, end := range []string{"call a ANE_DeviceClose\n", "close a\n"} {
+		out := script(t, start+end+`expect completion p 1 Aborted
+expect completion p 2 Aborted
+call b ANE_ProgramSendRequest program=2
+expect Success
+expect finished 1
+`)
+		if !strings.Contains(out, "calls of clients: 1 completed, 0 timed out, 2 ended by their client, 0 outstanding; 0 late completions dropped") {
+			t.Error(out)
+		}
+	}
+	// Closed in the middle of a run on the engine, which then completes late; calls of others go on.
+	out := script(t, "option host=macos-air in_flight=2\n"+opened+`call a ANE_ProgramSendRequest program=1 async=p sequence=1 signal=5:1
+call b ANE_ProgramSendRequest program=2 async=q sequence=1
+wait 103.4us
+close a
+expect completion p 1 Aborted
+expect completion q 1 Success
+expect event 5 0
+`)
+	if !strings.Contains(out, "calls of clients: 1 completed, 0 timed out, 1 ended by their client, 0 outstanding; 1 late completion dropped") {
+		t.Error(out)
+	}
+}
+
 // convolution is the beginning of a script in which a convolution of one run is loaded next to an add.
 func convolution(options, model string) string {
 	return "option " + options + "\nmodel conv " + model + `

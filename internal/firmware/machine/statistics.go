@@ -23,8 +23,12 @@ func (m *Machine) WriteStatistics(w io.Writer) error {
 	if n := m.Waiting(); n > 0 || m.engine.dropped > 0 {
 		fmt.Fprintf(w, "events: %s waiting, %d dropped while waiting\n", pluralize(n, "request"), m.engine.dropped)
 	}
-	if t := m.timeline; t.expired+t.late > 0 || len(t.open) > 0 {
-		fmt.Fprintf(w, "calls of clients: %d completed, %d timed out, %d outstanding; %s dropped\n", t.completed, t.expired, len(t.open), pluralize(t.late, "late completion"))
+	if t := m.timeline; t.expired+t.closed+t.late > 0 || len(t.open) > 0 {
+		closed := ""
+		if t.closed > 0 {
+			closed = fmt.Sprintf("%d ended by their client, ", t.closed)
+		}
+		fmt.Fprintf(w, "calls of clients: %d completed, %d timed out, %s%d outstanding; %s dropped\n", t.completed, t.expired, closed, len(t.open), pluralize(t.late, "late completion"))
 	}
 	if q.Stops > 0 {
 		fmt.Fprintf(w, "preemption: %s of descriptors stopped, %v of engine time and %v lost\n", pluralize(q.Stops, "run"), m.engine.lost, m.engine.wasted)
