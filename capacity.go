@@ -12,7 +12,9 @@ import (
 
 // A TooLarge reports a program of a network that needs more memory than the engine can reach, or that
 // has a constant tensor longer than a section of weights ([loader.MaxKernelSection]), which is then
-// Limit: a section cannot be divided within a tensor. Its time is that of one program all the same.
+// Limit. Weights are divided among sections between those of two engines, but a tensor is not: a
+// descriptor reads it from one base, which a relocation ties to one section (containers), so it would take
+// several descriptors. Its time is that of one program all the same.
 type TooLarge struct {
 	Program int    // index in Result.Programs
 	Bytes   uint64 // weights, tensors, scratch and descriptors

@@ -248,7 +248,7 @@ type TooLarge struct {
 // String returns the finding as a sentence.
 func (o *TooLarge) String() string {
 	if o.Limit == loader.MaxKernelSection {
-		return fmt.Sprintf("program %d: does not fit in one program: a constant tensor of layer %s has %s bytes, and a section of weights at most %s", o.Program, Printable(o.Layer), Thousands(o.Bytes), Thousands(o.Limit))
+		return fmt.Sprintf("program %d: does not fit in one program: a constant tensor of layer %s has %s bytes, and a section of weights at most %s: its descriptor has one base for it, relocated against one section", o.Program, Printable(o.Layer), Thousands(o.Bytes), Thousands(o.Limit))
 	}
 	text := fmt.Sprintf("program %d: does not fit in one program: %s bytes of %s, passed at %s", o.Program, Thousands(o.Bytes), Thousands(o.Limit), Printable(o.Layer))
 	if len(o.Cuts) == 0 {
