@@ -38,6 +38,10 @@ type Entry struct {
 	// NotModelled lists layers of a network that have no cost and are in no total.
 	NotModelled []report.Missing `json:"not_modelled,omitempty"`
 
+	// Relocations says how the relocations of a program differ from the addresses of its weights; see
+	// [anesim.Result.RelocationNotes].
+	Relocations []string `json:"relocations,omitempty"`
+
 	// Constants holds the values of the chip's constants by name. Older baselines have
 	// none.
 	Constants map[string]float64 `json:"constants,omitempty"`
@@ -192,7 +196,7 @@ func newDescriptorCost(d *report.Descriptor) Cost {
 func NewEntry(r *anesim.Result, input string) (Entry, error) {
 	e := Entry{
 		Input: input, Chip: r.Options.Chip.Name, Total: newCost(r.Report),
-		Outputs: report.OutputsOf(r), Layers: []Layer{}, Descriptors: []Descriptor{}, Constants: map[string]float64{},
+		Outputs: report.OutputsOf(r), Relocations: r.RelocationNotes(), Layers: []Layer{}, Descriptors: []Descriptor{}, Constants: map[string]float64{},
 	}
 	for name, c := range r.Options.Chip.Constants() {
 		e.Constants[name] = c.Value
@@ -390,6 +394,9 @@ func (out *baselineWriter) writeEntry(e *Entry) {
 	out.writeMember("   ", "total", e.Total)
 	if len(e.NotModelled) > 0 {
 		out.writeMember("   ", "not_modelled", e.NotModelled)
+	}
+	if len(e.Relocations) > 0 {
+		out.writeMember("   ", "relocations", e.Relocations)
 	}
 	out.writeMember("   ", "outputs", emptyIfNil(e.Outputs))
 	out.WriteString("   \"layers\": [\n")

@@ -60,6 +60,10 @@ type Verdict struct {
 	NotModelled []report.Missing
 	// Accepted is set if the baseline lists every layer of NotModelled.
 	Accepted bool
+	// Relocations says how the relocations of a program differ from the addresses of its weights, unless
+	// the baseline says the same. Costs do not depend on them, but a loader that places the constants
+	// elsewhere does, so the model does not pass.
+	Relocations []string
 	// Uncompared says which values were not compared, and why, though the new entry or the
 	// baseline has some or should have them. It is "" if all were compared.
 	Uncompared string
@@ -82,10 +86,10 @@ type Verdict struct {
 }
 
 // Passed reports whether the model is in the baseline, no quantity differs by more than the limit,
-// values were compared if they should be, and every layer without a cost also had none in the
-// baseline.
+// values were compared if they should be, relocations agree with weights or are as in the baseline, and
+// every layer without a cost also had none in the baseline.
 func (v *Verdict) Passed() bool {
-	return !v.Unknown && !v.Unverified && len(v.Differences) == 0 && (len(v.NotModelled) == 0 || v.Accepted)
+	return !v.Unknown && len(v.Relocations) == 0 && !v.Unverified && len(v.Differences) == 0 && (len(v.NotModelled) == 0 || v.Accepted)
 }
 
 // Cause returns a clause about why costs may differ, such as "the program changed; anesim's
@@ -97,6 +101,8 @@ func (v *Verdict) Cause() string {
 		return "missing from the baseline"
 	case len(v.NotModelled) > 0 && !v.Accepted:
 		return report.Incomplete(v.NotModelled)
+	case len(v.Relocations) > 0 && len(v.Differences) == 0:
+		return strings.Join(v.Relocations, "; ")
 	case v.Unverified:
 		return v.Uncompared
 	case v.ProgramChanged && len(v.Constants) > 0:
@@ -129,6 +135,9 @@ func (b *Baseline) Check(got *Entry, tolerance float64) Verdict {
 	}
 	want := &b.Entries[at]
 	v.Want, v.Got = want.Total, got.Total
+	if !slices.Equal(want.Relocations, got.Relocations) {
+		v.Relocations = got.Relocations
+	}
 	v.Accepted = !slices.ContainsFunc(got.NotModelled, func(m report.Missing) bool {
 		return !slices.ContainsFunc(want.NotModelled, func(w report.Missing) bool { return w.Name == m.Name })
 	})

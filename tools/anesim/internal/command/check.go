@@ -55,7 +55,8 @@ Apple's estimate with a baseline: in total, by layer and by descriptor and, with
 --values, the checksums of outputs. A check with --values fails if the baseline has no
 checksums. --max allows a measure to differ by a share of the
 baseline's value. Differences are printed, those of the total first, with the causes and
-registers that explain them, and the exit status is 1. With --lint, the findings of anesim lint are failures, too.
+registers that explain them, and the exit status is 1. So it is for a program whose
+weight addresses lack relocations, unless they did in the baseline. With --lint, the findings of anesim lint are failures, too.
 
 --update writes the baseline instead. The file is sorted JSON with a line per descriptor,
 suitable for version control. It contains the tool's version and the hash of its
@@ -251,14 +252,15 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 			}
 			linted = append(linted, list...)
 		}
-		for _, note := range res.RelocationNotes() {
-			fmt.Fprintf(c.ErrOrStderr(), "%s: warning: %s\n", x.name, note)
-		}
 		e, err := check.NewEntry(res, x.entry)
 		if err != nil {
 			return input.InFile(x.name, err)
 		}
 		if f.update {
+			// The baseline has the notes, and later checks accept them.
+			for _, note := range e.Relocations {
+				fmt.Fprintf(c.ErrOrStderr(), "%s: warning: %s\n", x.name, note)
+			}
 			if line := report.Incomplete(e.NotModelled); line != "" {
 				fmt.Fprintf(c.ErrOrStderr(), "%s: %s\n", x.name, line)
 			}
@@ -279,6 +281,10 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 		}
 		compared = append(compared, list...)
 		if f.baseline == "" {
+			// No baseline accepts what is wrong with the program by itself.
+			if len(e.Relocations) > 0 {
+				verdicts = append(verdicts, check.Verdict{Input: x.name, Relocations: e.Relocations})
+			}
 			continue
 		}
 		v := base.Check(&e, most)
@@ -383,7 +389,7 @@ const (
 // there are any.
 func printVerdicts(w io.Writer, verdicts []check.Verdict, most float64) error {
 	p := terminal.NewPager(w)
-	missed, unknown, unverified := 0, 0, 0
+	missed, unknown, unverified, unlinked := 0, 0, 0, 0
 	for i := range verdicts {
 		v := &verdicts[i]
 		if v.Passed() {
@@ -399,15 +405,22 @@ func printVerdicts(w io.Writer, verdicts []check.Verdict, most float64) error {
 		switch {
 		case v.Unknown:
 			unknown++
+		case len(v.Relocations) > 0 && len(v.Differences) == 0:
+			unlinked++
 		case v.Unverified && len(v.Differences) == 0:
 			unverified++
 		default:
 			missed++
 		}
 		p.Printf("FAIL  %s: %s", report.Printable(v.Input), v.Cause())
+		if len(v.Differences) > 0 {
+			for _, note := range v.Relocations {
+				p.Printf("      %s", note)
+			}
+		}
 		printDifferences(p, v)
 	}
-	err := newVerdictsError(missed, unknown, unverified, len(verdicts), most)
+	err := newVerdictsError(missed, unknown, unverified, unlinked, len(verdicts), most)
 	if err == nil && p.Err != nil && !errors.Is(p.Err, syscall.EPIPE) {
 		return p.Err // of a full disk, say, which does not change a verdict that is bad anyway
 	}
@@ -510,9 +523,10 @@ func appendFirstLines(lines, list []string, limit int, noun string) []string {
 }
 
 // newVerdictsError returns an error that says how many models, of all, differ from the baseline by
-// more than tolerance, how many the baseline lacks, and of how many no values were compared. It
-// returns nil if all numbers are 0.
-func newVerdictsError(differ, missing, unverified, all int, tolerance float64) error {
+// more than tolerance, how many the baseline lacks, of how many no values were compared, and how many
+// have relocations that do not agree with their weights and no other difference. It returns nil if all
+// numbers are 0.
+func newVerdictsError(differ, missing, unverified, unlinked, all int, tolerance float64) error {
 	count := func(n int, one, several string) string {
 		if n == 1 {
 			several = one
@@ -528,6 +542,9 @@ func newVerdictsError(differ, missing, unverified, all int, tolerance float64) e
 	}
 	if unverified > 0 {
 		parts = append(parts, count(unverified, "has", "have")+" no values to compare")
+	}
+	if unlinked > 0 {
+		parts = append(parts, count(unlinked, "has", "have")+" wrong relocations (a baseline accepts them with --update)")
 	}
 	if len(parts) == 0 {
 		return nil
@@ -571,6 +588,11 @@ func writeJUnit(file string, verdicts []check.Verdict, compared []check.Comparis
 				}
 				for _, why := range p.Why {
 					fmt.Fprintln(&b, " ", why)
+				}
+			}
+			if len(v.Differences) > 0 { // otherwise the cause has them
+				for _, note := range v.Relocations {
+					fmt.Fprintln(&b, note)
 				}
 			}
 			c.Failure = &junitFailure{v.Summary(), v.Cause() + "\n" + b.String()}

@@ -179,6 +179,14 @@ func printDiff(w io.Writer, a, b *side) error {
 		}
 	}
 	p.Printf("")
+	// What only one side has is a difference that no cost or register shows.
+	for _, s := range [...]*side{a, b} {
+		for _, note := range s.Relocations {
+			if !slices.Equal(a.Relocations, b.Relocations) {
+				p.Printf("%s: %s", report.Printable(s.Input), note)
+			}
+		}
+	}
 	if unknown > 0 {
 		p.Printf("weights of %s not compared: they read more than %s bytes in all", report.Plural(unknown, "descriptor"), report.Thousands(check.MostCompared))
 	}

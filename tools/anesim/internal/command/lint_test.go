@@ -141,8 +141,9 @@ func TestCheckLintRefusesSet(t *testing.T) {
 	}
 }
 
-// A container without the relocations of its weight addresses runs as before, and run, check, asm, load
-// and fw warn of it, as lint finds it. One with all of them has no warning.
+// A container without the relocations of its weight addresses runs as before, and run, asm, load and fw
+// warn of it. It fails a check, unless its baseline has no relocations either, and diff shows what only one
+// side has. One with all of them has no warning and passes.
 func TestRelocationsAreCompared(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -180,7 +181,7 @@ func TestRelocationsAreCompared(t *testing.T) {
 	}
 	const says = "warning: "
 	const what = "weight addresses without a relocation: 17, the first of descriptor 2; they stay where they are if the constants move"
-	for _, command := range []string{"run X.hwx", "run X.hwx --timing-only", "run X.hwx --json", "check --expect cycles>=1 X.hwx", "asm X.td -o copy.hwx", "load X.yaml", "load X.yaml --json", "fw X.fw"} {
+	for _, command := range []string{"run X.hwx", "run X.hwx --timing-only", "run X.hwx --json", "asm X.td -o copy.hwx", "load X.yaml", "load X.yaml --json", "fw X.fw"} {
 		for file, want := range map[string]bool{"none": true, "whole": false} {
 			out, errs, code := invoke(strings.Fields(strings.ReplaceAll(command, "X", file))...)
 			_, warned, _ := strings.Cut(strings.Join(strings.Fields(out+errs), " "), says)
@@ -191,5 +192,44 @@ func TestRelocationsAreCompared(t *testing.T) {
 				t.Errorf("%s of %s: exit %d, warning wanted: %v\n%s%s", command, file, code, want, out, errs)
 			}
 		}
+	}
+	place := func(file string) { // as the program that is checked
+		t.Helper()
+		data, err := os.ReadFile(file)
+		if err == nil {
+			err = os.WriteFile("p.hwx", data, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tc := range []struct {
+		program, command string
+		code             int
+		says             string
+	}{
+		{"whole.hwx", "check --baseline b.json --update p.hwx", exitDone, "wrote 1 model"},
+		{"whole.hwx", "check --baseline b.json p.hwx", exitDone, "ok p.hwx"},
+		{"none.hwx", "check --baseline b.json p.hwx", exitFailed, "FAIL p.hwx: " + what},
+		{"none.hwx", "check --baseline b.json --set Common.TaskInfo.TaskID=3 p.hwx", exitFailed, what + " anesim: 1 of 1 model"},
+		{"none.hwx", "check --expect cycles>=1 p.hwx", exitFailed, what},
+		{"whole.hwx", "check --expect cycles>=1 p.hwx", exitDone, "ok p.hwx"},
+		{"none.hwx", "check --expect cycles>=1 --junit j.xml p.hwx", exitFailed, "1 of 1 model has wrong relocations (a baseline accepts them with --update)"},
+		{"none.hwx", "check --baseline none.json --update p.hwx", exitDone, "p.hwx: warning: " + what},
+		{"none.hwx", "check --baseline none.json p.hwx", exitDone, "ok p.hwx"},
+		{"whole.hwx", "check --baseline none.json p.hwx", exitDone, "ok p.hwx"},
+		{"none.hwx", "lint p.hwx", exitFailed, "weight addresses without a relocation"},
+		{"none.hwx", "diff whole.hwx p.hwx", exitDone, "p.hwx: " + what},
+		{"none.hwx", "diff none.hwx p.hwx", exitDone, "same"},
+	} {
+		place(tc.program)
+		out, errs, code := invoke(strings.Fields(tc.command)...)
+		if text := strings.Join(strings.Fields(out+" "+errs), " "); code != tc.code || !strings.Contains(text, tc.says) || strings.Count(text, what) > 1 {
+			t.Errorf("%s of %s: exit %d\n%s%s; want exit %d and %q", tc.command, tc.program, code, out, errs, tc.code, tc.says)
+		}
+	}
+	junit, err := os.ReadFile("j.xml")
+	if err != nil || !bytes.Contains(junit, []byte(`failures="1"`)) || !bytes.Contains(junit, []byte(what)) {
+		t.Errorf("%v: %s", err, junit)
 	}
 }
