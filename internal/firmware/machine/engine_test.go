@@ -652,3 +652,39 @@ call app ANE_MemoryMapRequest bytes=0x200000
 expect Success
 `)
 }
+
+// TestSizeOfBuffers holds the rule of docs/firmware.md for the size of a port: N*C*H rows of 2*W bytes, each
+// rounded up to a multiple of 64. Buffers of that size are taken, and all that are one byte shorter are named.
+func TestSizeOfBuffers(t *testing.T) {
+	for layer, shapes := range map[string][][4]int{
+		"add c=64":                            {{1, 64, 1, 1}, {1, 64, 1, 1}, {1, 64, 1, 1}},
+		"relu n=2 c=3 h=5 w=33":               {{2, 3, 5, 33}, {2, 3, 5, 33}},
+		"relu n=3 c=1 h=1 w=100":              {{3, 1, 1, 100}, {3, 1, 1, 100}},
+		"conv cin=3 h=8 w=40 cout=5 k=3":      {{1, 3, 8, 40}, {1, 5, 6, 38}},
+		"matmul m=5 k=70 n=9 rhs=runtime c=2": {{1, 2, 70, 9}, {1, 2, 5, 70}, {1, 2, 5, 9}},
+	} {
+		start := "model m layer " + layer + `
+client owner rights=user-access
+client app kind=direct rights=user-access
+call owner ANE_DeviceOpen
+call app ANE_DeviceOpen
+send control BOOT
+call owner ANE_ProgramCreate model=m
+call owner ANE_ProgramPrepare program=1
+lend owner app program=1
+`
+		var long, short, refused []string
+		for i, s := range shapes {
+			bytes := s[0] * s[1] * s[2] * ((2*s[3] + 63) / 64 * 64)
+			start += fmt.Sprintf("map app long%d bytes=%d\nmap app short%d bytes=%d\n", i, bytes, i, bytes-1)
+			long, short = append(long, fmt.Sprint("long", i)), append(short, fmt.Sprint("short", i))
+			refused = append(refused, fmt.Sprintf("needs %d bytes, but the buffer at ", bytes))
+		}
+		out := script(t, start+"call app ANE_ProgramSendRequest program=1 surfaces="+strings.Join(long, ",")+"\nexpect Success\ncall app ANE_ProgramSendRequest program=1 surfaces="+strings.Join(short, ",")+"\nexpect NoResources\nexpect finished 1\n")
+		for i, want := range refused {
+			if at := strings.Index(out, fmt.Sprintf("port %d, ", i)); at < 0 || !strings.Contains(out[at:], want) {
+				t.Errorf("%s: port %d is not refused with %q:\n%s", layer, i, want, out)
+			}
+		}
+	}
+}

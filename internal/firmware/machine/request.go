@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"anesim/firmware/engine"
 	"anesim/firmware/queue"
@@ -49,6 +50,9 @@ type stoppedRun struct {
 // buffer is large enough for its port.
 func (q *request) checkBindings() (s command.Status, why string) {
 	p := q.procedure.loaded.Program()
+	// Every buffer that is too short is named: who corrects one should not meet the next one then.
+	const mostNamed = 4
+	var short []string
 	for i, b := range q.call.Buffers {
 		size, ok := q.executor.buffers[b.Address]
 		switch {
@@ -65,8 +69,14 @@ func (q *request) checkBindings() (s command.Status, why string) {
 			return command.Unsupported, fmt.Sprintf("port %d, %v %s, has no buffer register", b.Port, port.Direction, port.Name)
 		}
 		if size < port.Bytes {
-			return command.NoRoom, fmt.Sprintf("port %d, %v %s, needs %d bytes, but the buffer at %#x has only %d", b.Port, port.Direction, port.Name, port.Bytes, b.Address, size)
+			short = append(short, fmt.Sprintf("port %d, %v %s, needs %d bytes, but the buffer at %#x has only %d", b.Port, port.Direction, port.Name, port.Bytes, b.Address, size))
 		}
+	}
+	if n := len(short) - mostNamed; n > 0 {
+		short = append(short[:mostNamed], fmt.Sprintf("and %d more", n))
+	}
+	if len(short) > 0 {
+		return command.NoRoom, strings.Join(short, "; ")
 	}
 	return command.OK, ""
 }
