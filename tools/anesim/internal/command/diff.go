@@ -42,7 +42,7 @@ network of which only addresses differ are counted. The exit status is
 compiled.`,
 		Example: `  anesim diff old.hwx new.hwx
   anesim diff before.json after.json`,
-		Args: cobra.ExactArgs(2),
+		Args: usage.TwoFiles,
 		RunE: func(c *cobra.Command, args []string) error {
 			// Registers, weights and costs are compared; none of them needs values.
 			f.TimingOnly, f.Repeat = true, 1

@@ -91,7 +91,7 @@ func TestLayerErrors(t *testing.T) {
 		{"conv cin=4 cout=4 k=3", exitFailed, "conv: window of 3x3 taps is larger than the padded input of 1x1"},
 		{"conv cin=4 h=20000 w=3 cout=4 k=3", exitFailed, "conv: height: found 20000; want at most 16384; split it"},
 		{"transpose w=20000", exitFailed, "transpose: width: found 20000; want at most 16384; split it"},
-		{"relu c=4 --in weights=x.npy --seed x", exitUsage, "invalid argument"},
+		{"relu c=4 --in weights=x.npy --seed x", exitUsage, `--seed "x": want a whole number from 0 to 2^64-1`},
 	} {
 		_, errs, code := invoke(append([]string{"layer"}, strings.Fields(tc.line)...)...)
 		if code != tc.code || !strings.HasPrefix(errs, "anesim: "+tc.want) || strings.Count(errs, "\n") != 1 {

@@ -302,7 +302,7 @@ func (f *modelFlags) idleAtRate(ctx context.Context, m *anesim.Model, o anesim.O
 func (f *modelFlags) checkFlags(changed func(flag string) bool) error {
 	switch {
 	case f.compare != "fp32" && changed("compare"):
-		return usage.Errorf("--compare %q: want fp32", f.compare)
+		return usage.Errorf("--compare %q: want fp32, which says how far values on the engine are from those of the network in float32; anesim diff compares two files", f.compare)
 	case f.compare != "" && f.TimingOnly:
 		return usage.Errorf("--compare and --timing-only are mutually exclusive: a comparison needs values")
 	case f.compare != "" && (f.Repeat > 1 || len(f.State) > 0):

@@ -336,7 +336,7 @@ func TestModelErrors(t *testing.T) {
 	}
 }
 
-// A network under the extension of another format is read as what it is.
+// A network under the extension of another format is read in its own format.
 func TestMessageFormatOfRenamedNetworks(t *testing.T) {
 	list := []byte("inputs: {x: {c: 4}}\nlayers:\n- {op: relu}\n")
 	graph := onnxtest.Model(onnxtest.Input("x", 1, 4), onnxtest.Node("Relu", "y", []string{"x"}), onnxtest.Output("y"))

@@ -86,8 +86,8 @@ func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
 }
 
 // Root returns the root command with all subcommands, which write to stdout. The command-line
-// arguments args may be omitted; they are only passed on to
-// [cobra.Command.InitDefaultCompletionCmd].
+// arguments args may be omitted; errors name them, and
+// [cobra.Command.InitDefaultCompletionCmd] takes them.
 func Root(stdout io.Writer, args ...string) *cobra.Command {
 	plan := new(outfile.Plan) // files that the command reads and writes
 	root := &cobra.Command{
@@ -116,7 +116,13 @@ cycles and what they wait for, the bytes moved and the energy. Times of M2 to M6
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.Flags().Bool("version", false, "print the module's version, the revision and the hash of the constants")
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage.Of(usage.FlagError(c, err)) })
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		// The flags after what is no command are those of the command that was meant.
+		if c == root && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+			return usage.UnknownCommand(c, args[0])
+		}
+		return usage.Of(usage.FlagError(c, err))
+	})
 	addGroup(root, "Run something:", runCommand(plan), layerCommand(plan), modelCommand(plan), loadCommand(plan), fwCommand(), sweepcommand.New(plan))
 	addGroup(root, "Decide:", explainCommand(), checkCommand(plan), diffCommand(), lintCommand(), plotCommand(plan))
 	addGroup(root, "Look inside:", dumpCommand(), asmCommand(plan), patchCommand(plan), convertCommand(), enumCommand(), chipCommand())
