@@ -238,6 +238,7 @@ func (r *execution) setNetworkInputs() error {
 	if o.Values {
 		r.zeroStates()
 	}
+	// Sorted, so that of several unknown inputs always the same one is reported.
 	for _, name := range slices.Sorted(maps.Keys(o.Inputs)) {
 		if !slices.Contains(names, name) {
 			return &InputError{Name: name, What: fmt.Sprintf("unknown input; want one of %q", names)}

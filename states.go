@@ -47,6 +47,8 @@ func (m *Model) connectStates(ctx context.Context, low *loweredModel, o *Options
 		if !slices.ContainsFunc(m.net.Layers, isRead) && !slices.ContainsFunc(m.net.Results, isValue) {
 			continue
 		}
+		// Each check needs the one before: a port that other states use too could be exchanged by itself.
+		// The last one loads the whole program.
 		pair, c := m.connectState(&in, low)
 		if c == nil {
 			c = copyOfUsedPort(slices.Concat(given, pairs), pair)

@@ -85,6 +85,8 @@ func (d *Device) runRingPair(second *job) (*evidence.Limit, *Fault) {
 	case !first.isRowwise() || !second.isRowwise():
 		return fail(evidence.NotInModel("ring connects a task that is not elementwise; want elementwise tasks on both sides")), nil
 	}
+	// The ring has room for one tile of the first task. Both advance by as many rows: a row that the second
+	// has not read by then is overwritten.
 	rows := min(max(1, int(h.task.Groups.Common.TileCfg.TileHeight())), s.Height)
 	if n := s.Channels * rows * s.Width; n > maxPlane {
 		return nil, &Fault{Unit: "l2", What: fmt.Sprintf("ring of %d rows holds %d elements; want at most %d", rows, n, maxPlane)}

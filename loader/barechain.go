@@ -82,6 +82,8 @@ func (p *Program) gatherBuffers() ([]*buffer, error) {
 		ops   regs.Operands
 	)
 	for d, err := range p.States() {
+		// If not even the first descriptor can be read, the file is probably not a chain. A later one that
+		// cannot is a fault of the chain.
 		var broken *regs.StreamError
 		if errors.As(err, &broken) && broken.Index == 0 {
 			return nil, newNotChainError(err)

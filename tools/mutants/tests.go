@@ -62,10 +62,11 @@ func (p *pkg) runTests() (list []test, err error) {
 			continue
 		}
 		profile := filepath.Join(p.temp, "profile")
-		os.Remove(profile)
+		os.Remove(profile) // a test that ends the process writes none, and must not seem to reach what the last one did
 		cmd := exec.Command(bin, p.newTestArguments([]string{name}, "-test.coverprofile", profile)...)
 		cmd.Dir = p.tests.Dir
 		start := time.Now()
+		// A test that fails without a mutant would count as one that detects them all.
 		if text, err := cmd.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "skipping %s: it fails when run alone: %v\n%s", name, err, text)
 			continue

@@ -284,6 +284,8 @@ func (l *attention) lowerBlock(head, first, width int, left, right []weightPart)
 	}
 	tile.At, tile.Bytes = scores, scores.Row // all parts
 
+	// The second matmul reads the probabilities in the place of the scores. Its results pass through L2 after
+	// them, where the maxima and sums are no longer needed.
 	powers := l.addSoftmax(tile, scores, single, width)
 	for _, p := range right {
 		t := multiply(&l.Values, l.n, p, !l.ValuesLeft, powers)

@@ -312,6 +312,8 @@ func lowerSoftmaxOneChannel(o *Output, j job, in, out place.View) error {
 func lowerSoftmaxWithinChannels(o *Output, j job, in, out place.View) error {
 	s := in.S
 	many := s.Channels > 1
+	// In L2, the reciprocals of the sums take the place of the maxima, and the powers that of the differences.
+	// The source comes last, because only the first two tasks read it: the result then passes there.
 	single := place.Packed(regs.Shape{Channels: 1, Width: s.Channels})
 	exps := place.Packed(s)
 	if s.Height > 1 {

@@ -33,7 +33,7 @@ func (j *joiner) assignPorts() error {
 			m := place.Surface(t.spot.Bar, t.shape)
 			j.builder = append(j.builder, m.ToPort(t.name, d, t.shape))
 		}
-		bar++
+		bar++ // also beyond the last buffer, so that the error below says how many there are
 	}
 	addOutputs := func() {
 		for _, name := range j.net.Outputs {

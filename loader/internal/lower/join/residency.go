@@ -374,6 +374,8 @@ func (r *resident) locateOperand(t *task.Task, operand task.Operand) (place.Layo
 			tr.ok = false
 		}
 	}
+	// A task of a single plane has no stride between planes in memory. It gets the resident's, like the tasks
+	// that read all of its planes. (Assumed: no program has such a part of a resident.)
 	if at.Channel == 0 && planes <= 1 {
 		at.Channel = r.layout.Channel
 	}

@@ -26,6 +26,8 @@ func operandExpansion(n *graph.Node) func(e *expansion) error {
 	if len(n.In) > 0 {
 		rank = len(n.In[0].Dims)
 	}
+	// Computed weights come first: isFarDilation asks for constant ones. An operator whose plain form has a
+	// layer is rewritten only where a second result (Asked), a missing axis or training needs more.
 	switch {
 	case n.Op == "Conv" && computed(1, 2):
 		return expandConv

@@ -58,6 +58,8 @@ func (d *dispatchDumper) writeDispatchText(name string) error {
 		_, err := fmt.Fprintf(d.w, "  not available: sections have no bytes, as in the documents' schema\n")
 		return err
 	}
+	// A section of attributes says more of the operation before it, so it gets a row below. Attributes that
+	// are neither a call nor a cast are bytes whose meaning is not known, and have none.
 	for i := range p.Sections {
 		s := &p.Sections[i]
 		switch {

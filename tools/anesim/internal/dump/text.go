@@ -121,6 +121,8 @@ func (d *dumper) printDescriptor(desc described) {
 		d.printf("  extra header word %#x\n", desc.Extra)
 	}
 	d.printBlock("Header", listHeaderWords(desc.Descriptor))
+	// A descriptor may come back to a block after it has written another. Each block is printed once, where it
+	// is first written.
 	words := listWrittenWords(desc.Descriptor)
 	for len(words) > 0 {
 		block := words[0].reg.Block
