@@ -121,10 +121,8 @@ func (l *Layer) canDivideRows() bool {
 		return l.Window == Valid(1, 1)
 	case MatMul, Linear:
 		return l.HasConstantProduct()
-	case ReduceSum, ReduceMean, ReduceMax, ReduceMin, Softmax:
+	case ReduceSum, ReduceMean, ReduceMax, ReduceMin, Softmax, LayerNorm:
 		return true
-	case LayerNorm: // needs all values that share a mean in one task
-		return (l.Axes&AxisH == 0 || l.In.H <= MaxExtent) && (l.Axes&AxisW == 0 || l.In.W <= MaxExtent || l.FoldedRows() > 1)
 	case LogicalNot:
 		return false
 	}

@@ -32,7 +32,6 @@ func TestLimits(t *testing.T) {
 		"row in the L2":      layer.Unary(layer.LogicalNot, layer.Shape{N: 1, C: 4096, H: 2, W: 512}),
 		"window in the L2":   layer.Conv(layer.Shape{N: 1, C: 4096, H: 64, W: 512}, 4, layer.Window{Kh: 2, Kw: 1, Sy: 1, Sx: 1}),
 		"coefficients":       layer.Conv(layer.Shape{N: 1, C: 4096, H: 16, W: 16}, 16, layer.Valid(3, 1)),
-		"statistics":         layer.Reduction(layer.LayerNorm, layer.Shape{N: 1, C: 4, H: 2048, W: 1024}, layer.AxisH|layer.AxisW),
 		"inputs":             {Op: layer.Concat, In: layer.Shape{N: 1, C: 40, H: 1, W: 1}, Parts: ones(40)},
 		"channel constants":  {Op: layer.Mul, In: layer.Shape{N: 1, C: layer.MaxExtent + 1, H: 1, W: 1}, Second: layer.Constant},
 		"reduction's tiles":  layer.Product(1, 16384, 16, layer.Runtime),

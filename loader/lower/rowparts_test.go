@@ -75,7 +75,7 @@ func TestLongRowsAndShortRowsAgree(t *testing.T) {
 func TestReductionsLargerThanL2(t *testing.T) {
 	r := rand.New(rand.NewPCG(51, 3))
 	s := layer.Shape{N: 2, C: 40, H: 16, W: 128}
-	for _, op := range []layer.Op{layer.ReduceMean, layer.ReduceMax, layer.ReduceMin, layer.Softmax} {
+	for _, op := range []layer.Op{layer.ReduceMean, layer.ReduceMax, layer.ReduceMin, layer.Softmax, layer.LayerNorm} {
 		for axes := layer.AxisC; axes <= layer.AxisC|layer.AxisH|layer.AxisW; axes++ {
 			l := layer.Reduction(op, s, axes)
 			w, err := weights.Complete(&list.Layer{Lower: l}, 1)
@@ -268,6 +268,35 @@ func TestSkewedSlices(t *testing.T) {
 				t.Errorf("%+v: element %d is %v; want %v", tt, i, y, want)
 				break
 			}
+		}
+	}
+}
+
+// A layer norm over more columns than a task can have is computed in steps where they do not fold into
+// rows, and gives the values of its definition.
+func TestWideLayerNorms(t *testing.T) {
+	r := rand.New(rand.NewPCG(51, 6))
+	prime := 16411
+	for _, c := range []struct {
+		s    layer.Shape
+		axes layer.Axes
+	}{
+		{layer.Shape{N: 1, C: 1, H: 2, W: prime}, layer.AxisW}, {layer.Shape{N: 2, C: 2, H: 1, W: prime}, layer.AxisC | layer.AxisW},
+		{layer.Shape{N: 1, C: 1, H: prime, W: 2}, layer.AxisH | layer.AxisW}, {layer.Shape{N: 1, C: prime, H: 2, W: 2}, layer.AxisC | layer.AxisH},
+	} {
+		l := layer.Reduction(layer.LayerNorm, c.s, c.axes)
+		l.Epsilon = 0.01
+		w, err := weights.Complete(&list.Layer{Lower: l}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := halves(r, c.s.Elements())
+		got, err := run(l, w, map[string][]float16.Float16{"x": x})
+		if err == nil {
+			err = near(got, gathered(l, tensor{c.s, floats(x)}), 0.01)
+		}
+		if err != nil {
+			t.Errorf("%v over axes %#x: %v", c.s, c.axes, err)
 		}
 	}
 }

@@ -206,6 +206,7 @@ var activationTables = map[layer.Op][]mac.Activation{
 	layer.Atan: {mac.AtanNear, mac.AtanFar}, layer.Sin: {mac.Fraction, mac.SineTurn}, layer.Cos: {mac.Fraction, mac.SineTurn},
 	layer.Ceil: {mac.Integer, mac.Fraction, mac.Positive}, layer.Floor: {mac.Integer, mac.Fraction, mac.Negative},
 	layer.LogicalNot: {mac.Not},
+	layer.LayerNorm:  {mac.Rsqrt}, // if it is lowered in steps
 }
 
 func encodeActivation(a mac.Activation) []byte {

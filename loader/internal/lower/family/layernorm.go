@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"anesim/hw/regs"
+	"anesim/loader/internal/lower/coeff"
 	"anesim/loader/internal/lower/pass"
 	"anesim/loader/internal/lower/place"
 	"anesim/loader/internal/lower/task"
@@ -18,7 +19,9 @@ import (
 //	C of one pixel     channels to columns, the same three, columns to channels
 //	W, C of rows       copy, mean, difference, variance, product; over C the copies transpose
 //
-// The number of descriptors is 3, 5, and 5 or 6. It matches all 183 rows of a public table.
+//	too large for L2   mean, difference, square, mean, 1/sqrt, product, each through memory
+//
+// The number of descriptors of the first three is 3, 5, and 5 or 6. It matches all 183 rows of a public table.
 func lowerLayerNorm(o *Output, j job) error {
 	l := j.layer
 	switch l.Axes {
@@ -62,6 +65,30 @@ func lowerLayerNorm(o *Output, j job) error {
 	})
 }
 
+// lowerLayerNormInSteps appends the tasks of a layer norm whose values that share a mean exceed what one
+// task reads. It lowers the norm to separate layers that pass their results through the scratch buffer
+// (inferred; none of the known programs does this).
+func lowerLayerNormInSteps(o *Output, j job) error {
+	l := j.layer
+	if len(j.weights.Table) != coeff.TableBytes {
+		return l.Errorf("table of 1/sqrt(x) has %d bytes; want %d", len(j.weights.Table), coeff.TableBytes)
+	}
+	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
+	mean := layer.Reduction(layer.ReduceMean, l.In, l.Axes)
+	one := mean.Out()
+	root := layer.Unary(layer.Rsqrt, one)
+	root.Epsilon = l.Epsilon
+	means, differences, squares, variances := o.allocateTensor(one), o.allocateTensor(l.In), o.allocateTensor(l.In), o.allocateTensor(one)
+	return lowerSublayers(o, l,
+		sublayer{mean, &layer.Weights{}, ports{"x": x, "y": means}},
+		sublayer{layer.Binary(layer.Sub, l.In, one), &layer.Weights{}, ports{"x": x, "z": means, "y": differences}},
+		sublayer{layer.Unary(layer.Square, l.In), &layer.Weights{}, ports{"x": differences, "y": squares}},
+		sublayer{mean, &layer.Weights{}, ports{"x": squares, "y": variances}},
+		sublayer{root, &layer.Weights{Table: j.weights.Table}, ports{"x": variances, "y": means}},
+		sublayer{layer.Binary(layer.Mul, l.In, one), &layer.Weights{}, ports{"x": differences, "z": means, "y": y}},
+	)
+}
+
 // normalizeWithTransposes appends tasks that transpose the tensor to the axis order given by order,
 // normalize it over the given axes, and transpose the result back (inferred).
 func normalizeWithTransposes(o *Output, j job, order [3]layer.Axes, axes layer.Axes) error {
@@ -76,7 +103,7 @@ func normalizeWithTransposes(o *Output, j job, order [3]layer.Axes, axes layer.A
 	turned, normal := o.allocateTensor(norm.In), o.allocateTensor(norm.In)
 	return lowerSublayers(o, l,
 		sublayer{turn, &layer.Weights{}, ports{"x": x, "y": turned}},
-		sublayer{norm, &layer.Weights{}, ports{"x": turned, "y": normal}},
+		sublayer{norm, j.weights, ports{"x": turned, "y": normal}},
 		sublayer{back, &layer.Weights{}, ports{"x": normal, "y": y}},
 	)
 }

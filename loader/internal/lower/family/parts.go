@@ -83,6 +83,8 @@ func lowerHalvesOf(l *layer.Layer) func(o *Output, j job) error {
 		return lowerReductionOfHalves
 	case l.Op == layer.Softmax:
 		return lowerSoftmaxAxes
+	case l.Op == layer.LayerNorm:
+		return lowerLayerNormInSteps
 	}
 	return nil
 }
