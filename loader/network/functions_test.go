@@ -175,13 +175,15 @@ func TestShapesOfFile(t *testing.T) {
 // An operation with an argument that no rule asks for is refused: it would have no effect.
 func TestUnknownArgumentsOfMIL(t *testing.T) {
 	for call, want := range map[string]string{
-		"relu(x = x, beta = fp16(2))":                                            `argument "beta" of operation relu is not modelled`,
-		"softmax(x = x, axis = int32(1), temperature = fp16(2))":                 `argument "temperature" of operation softmax is not modelled`,
-		"quantize(input = x, scale = fp16(2), output_dtype = string(\"int32\"))": `output_dtype is "int32"`,
-		"gelu(x = x, mode = string(\"ROUGH\"))":                                  `unknown mode "ROUGH"`,
-		"crop_resize(x = x, boxes = x)":                                          "the CPU computes it",
-		"non_maximum_suppression(boxes = x, scores = x, max_boxes = int32(4))":   "number of boxes depends on values; the CPU computes it",
-		"softmax(x = x, axis = int32(1))":                                        "",
+		"relu(x = x, beta = fp16(2))":                                                                               `argument "beta" of operation relu is not modelled`,
+		"softmax(x = x, axis = int32(1), temperature = fp16(2))":                                                    `argument "temperature" of operation softmax is not modelled`,
+		"quantize(input = x, scale = fp16(2), output_dtype = string(\"int32\"))":                                    `output_dtype is "int32"`,
+		"gelu(x = x, mode = string(\"ROUGH\"))":                                                                     `unknown mode "ROUGH"`,
+		"crop_resize(x = x, boxes = x)":                                                                             "the CPU computes it",
+		"crop_resize(x = x, boxes = tensor<fp16, [1, 4]>([0, 0, 3, 3]))":                                            `sampling_mode "DEFAULT" within a box are not known`,
+		"crop_resize(x = x, boxes = tensor<fp16, [1, 4]>([0, 0, 3, 4]), sampling_mode = string(\"ALIGN_CORNERS\"))": "box 0 reaches beyond the image of 4 x 4 pixels",
+		"non_maximum_suppression(boxes = x, scores = x, max_boxes = int32(4))":                                      "number of boxes depends on values; the CPU computes it",
+		"softmax(x = x, axis = int32(1))":                                                                           "",
 		"max_pool(x = x, kernel_sizes = tensor<int32, [2]>([2, 2]), strides = tensor<int32, [2]>([2, 2]), pad_type = string(\"valid\"), pad = tensor<int32, [4]>([0, 0, 0, 0]), ceil_mode = bool(false))": "",
 	} {
 		n, err := ReadMIL([]byte("program(1.3) { func main<ios18>(tensor<fp16, [1, 8, 4, 4]> x) { tensor<fp16, [1, 8, 4, 4]> y = "+call+"[name = string(\"y\")]; } -> (y); }"), Options{})

@@ -38,6 +38,16 @@ var milForms = []struct {
 		tensor<fp16, [1, 3, 4]> y = slice_by_index(begin = tensor<int32, [3]>([0, 0, 0]), end = tensor<int32, [3]>([1, 3, 4]), end_mask = tensor<bool, [3]>([true, true, false]), x = n)`,
 		[]ox.Message{ox.Constant("eps", nil, 1./64), ox.Node("Mul", "sq", inputNames("x", "x")), ox.Node("ReduceMean", "m", inputNames("sq"), ox.List("axes", -1)),
 			ox.Node("Add", "v", inputNames("m", "eps")), ox.Node("Sqrt", "r", inputNames("v")), ox.Node("Div", "y", inputNames("x", "r"))}},
+	{"boxes of an image, with samples at corners and in the middle of cells", "x 1,2,6,7", `
+		b = tensor<fp16, [2, 4]>([1, 2, 3, 4, 4, 0, 5, 2]); i = tensor<int32, [2]>([0, 0]); roi = tensor<fp16, [2, 1, 5, 1, 1]>([0, 2, 1, 4.5, 3, 0, 1.5, 2, 6, 4]); h = int32(3); w = int32(3); one = int32(0); il = bool(false); ax = tensor<int32, [1]>([1])
+		tensor<fp16, [2, 2, 3, 3]> c = crop_resize(x = x, boxes = b, box_indices = i, target_height = h, target_width = w, sampling_mode = string("STRICT_ALIGN_CORNERS"))
+		tensor<fp16, [2, 1, 2, 3, 3]> d = crop_resize(x = x, roi = roi, target_height = h, target_width = w, box_coordinate_mode = string("CORNERS_WIDTH_FIRST"), sampling_mode = string("OFFSET_CORNERS"))
+		tensor<fp16, [2, 2, 3, 3]> e = squeeze(axes = ax, x = d)
+		tensor<fp16, [4, 2, 3, 3]> y = concat(axis = one, interleave = il, values = (c, e))`,
+		[]ox.Message{ox.Ints("a", 1, 2), ox.Ints("b", 4, 5), ox.Ints("axes", 2, 3), ox.Node("Slice", "s", inputNames("x", "a", "b", "axes")), ox.Ints("c", 4, 0), ox.Ints("d", 6, 3), ox.Node("Slice", "t", inputNames("x", "c", "d", "axes")),
+			ox.Ints("size", 1, 2, 3, 3), ox.Node("Resize", "u", inputNames("t", "", "", "size"), ox.Text("mode", "linear"), ox.Text("coordinate_transformation_mode", "align_corners")),
+			ox.Constant("roi", []int{2, 4}, 2, 1, 4.5, 3, 1.5, 2, 6, 4), ox.Ints("i", 0, 0), ox.Node("RoiAlign", "v", inputNames("x", "roi", "i"), ox.Int("output_height", 3), ox.Int("output_width", 3), ox.Int("sampling_ratio", 1), ox.Text("coordinate_transformation_mode", "output_half_pixel")),
+			ox.Node("Concat", "y", inputNames("s", "u", "v"), ox.Int("axis", 0))}},
 	{"rotated positions", "x 1,2,3,4; cos 1,1,3,4; sin 1,1,3,4", `
 		neg = fp16(-1); ax = int32(-1); il = bool(false)
 		tensor<fp16, [1, 2, 3, 4]> a = mul(x = x, y = cos)

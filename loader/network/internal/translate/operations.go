@@ -112,7 +112,7 @@ func newEmitterTable() map[string]func(x *operation) {
 		},
 		// Work of the host that no operator of ONNX states: the boxes and their scores, padded to a fixed number.
 		"non_maximum_suppression": newHostWork("number of boxes depends on values; the CPU computes it, and values behind it are not computed"),
-		"crop_resize":             newHostWork("engine does not sample at positions that boxes give; the CPU computes it, and values behind it are not computed"),
+		"crop_resize":             emitCropResize,
 		"lstm":                    emitLSTM, "rnn": emitRNN, "gru": emitGRU, "l2_pool": emitPool, "softplus_parametric": emitParametricSoftplus,
 		"fill_like": func(x *operation) {
 			x.emitNode("Expand", []string{x.newFloatConstant(x.floatArgument("value", 0)), x.emitIntermediateNode("Shape", []string{x.inputName("ref_tensor")})})
