@@ -256,6 +256,7 @@ func readTranslated(g *translate.Graph, size int, note string, o Options) (*list
 	if note != "" {
 		n.Notes = append([]string{note}, n.Notes...)
 	}
+	n.Notes = append(n.Notes, g.Notes...)
 	return n, nil
 }
 

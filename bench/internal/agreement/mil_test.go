@@ -185,6 +185,9 @@ func TestGatedMIL(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if !slices.ContainsFunc(n.Notes, func(s string) bool { return strings.Contains(s, "no model with known values confirms it") }) {
+			t.Errorf("%s: no note says that the order of gates is unconfirmed: %q", tc.what, n.Notes)
+		}
 		got, _, err := runNetwork(n, map[string]*reference.Tensor{"x": {Type: onnx.Float16, Dims: []int{steps, 1, in}, Data: xs}})
 		if err != nil {
 			t.Fatal(err)

@@ -47,8 +47,14 @@ func KnowsDomain(n *graph.Node) bool {
 
 // NewUnknownError returns the error of a node whose operator the package does not describe.
 func NewUnknownError(n *graph.Node) error {
+	if n.Domain == classical {
+		return fmt.Errorf("operator %s is not modelled: operators of %s (trees, scalers, labels) are work of the CPU; write it in operators of ONNX", n.Operator(), classical)
+	}
 	return fmt.Errorf("operator %s is not modelled", n.Operator())
 }
+
+// classical is the domain of ONNX's operators for models that are no networks.
+const classical = "ai.onnx.ml"
 
 // newSingleResult returns a list with a single result of shape dims, whose element type is that of
 // the node's first input.

@@ -239,6 +239,7 @@ func TestRefused(t *testing.T) {
 		{newNode("NonMaxSuppression", 1, nil, newTensor(1, 6, 4), newTensor(1, 2, 5), newList(3)), "box shape [1 6 4] is incompatible with score shape [1 2 5]; want [batch boxes 4] and [batch classes boxes]"},
 		{newNode("If", 1, nil, x), `operator If is not modelled`},
 		{&graph.Node{Op: "Relu", Domain: "com.other", In: []*graph.Value{x}}, `operator com.other.Relu is not modelled`},
+		{&graph.Node{Op: "Scaler", Domain: "ai.onnx.ml", In: []*graph.Value{x}}, `operator ai.onnx.ml.Scaler is not modelled: operators of ai.onnx.ml (trees, scalers, labels) are work of the CPU; write it in operators of ONNX`},
 	} {
 		if r, err := Infer(c.n); err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v, %v; want %q", c.n.Op, r, err, c.want)

@@ -39,6 +39,7 @@ type reader struct {
 	unrolled  int               // operations of blocks that were converted
 	copies    int               // counter of converted blocks
 	labels    map[string]string // probabilities by the result that is the label of a classifier
+	notes     []string          // remarks for the user
 }
 
 // elemTypes maps element types to those of a graph. Elements of a few bits become bytes.
@@ -55,6 +56,7 @@ type Graph struct {
 	Packings map[*onnx.Tensor]*graph.Packing // of packed constants
 	Bytes    int64                           // size of weights read
 	Files    []string                        // paths of the files that the weights were read from
+	Notes    []string                        // remarks for the user
 }
 
 // Function converts f, a function of a program, to an ONNX model, which may use a few operators that ONNX
@@ -98,7 +100,7 @@ func Function(f *mil.Function, dir string, text bool) (*Graph, error) {
 		r.model.Outputs = append(r.model.Outputs, v)
 	}
 	r.connectStates()
-	return &Graph{r.model, r.packings, r.bytes, r.read}, nil
+	return &Graph{r.model, r.packings, r.bytes, r.read, r.notes}, nil
 }
 
 // declareValue records the element type and the shape that the program declares for value v.

@@ -137,7 +137,15 @@ func emitLSTM(x *operation) {
 // emitGRU emits a GRU. MIL has the gates reset, output and update, and ONNX update, reset and output. With
 // reset_after, the reset gate multiplies the product with the state and its bias, not the state; the
 // argument input_bias has the biases that it does not multiply.
+//
+// The order of the gates is that of the documentation of coremltools, weight_ih = [W_ir | W_io | W_iz], which
+// was quoted from memory: neither its source nor a file with a gru and known values was at hand. Only the
+// order in the older form of models is certain, whose fields name each gate. A note says so.
 func emitGRU(x *operation) {
+	const note = "gru: the order of its gates (reset, output, update) is that of coremltools' documentation; no model with known values confirms it"
+	if !slices.Contains(x.notes, note) {
+		x.notes = append(x.notes, note)
+	}
 	x.emitRecurrent(&cell{"GRU", []string{"initial_h"}, []int64{2, 0, 1}}, x.activationArgument("recurrent_activation", "sigmoid"), x.activationArgument("activation", "tanh"))
 }
 
