@@ -23,12 +23,10 @@ func TestNetworks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The two smallest networks are mostly the host's time, which the preset has once for all protocols:
-	// in the oldest, an app of 2022, a call is longer, and in RepNeXt's shorter.
 	// DistilBERT was measured in its publisher's form for the engine, at a batch that is not stated: some 1,100
 	// tasks, each of which takes 3 us longer than in the model, although no other program shows such a cost.
 	// The same program on an M1 Max under macOS took 1.22 times as long as on an M1 whose clock is lower.
-	within := map[string]float64{"t074": 0.45, "p3": 0.18, "p1": 0.05, "p2": 0.05, "r0214": 0.25, "t017": 0.18, "t083": 0.1, "t075": 0.1, "t076": 0.1, "t058": 0.05, "r0191": 0.05}
+	within := map[string]float64{"t074": 0.45, "p3": 0.18, "p1": 0.05, "p2": 0.05, "t083": 0.1, "t075": 0.1, "t076": 0.1, "t058": 0.05, "r0191": 0.05}
 	for i := range list {
 		r := &list[i]
 		t.Logf("%s: %.0f us of engine, %.0f in memory, %.0f of host, published %.0f: %+.1f %%, with its family left out %+.1f %%", r.Row.Network,
@@ -51,15 +49,14 @@ func TestNetworks(t *testing.T) {
 	for _, s := range summaries {
 		t.Logf("%s: %v, bias %+.1f %%, within 10 %%: %d, within 15 %%: %d, worst %s %+.1f %%", s.Protocol, s.Summary, 100*s.Bias, s.Within10, s.Within15, s.Worst, 100*s.WorstError)
 	}
-	// A study of 29 networks, of which these are 13 and Depth Anything, had 3.5 % for both: its other
-	// networks lie closer to the model than these.
+	// A study of 29 networks, of which these are 13 and Depth Anything, had 3.5 % for both, with one time of a call for all.
 	network, family := summaries[1], summaries[2]
-	if max(network.Median, family.Median) > 0.08 || family.Within15 < 11 {
+	if max(network.Median, family.Median) > 0.05 || family.Within15 < 13 {
 		what := ""
 		for i := range list {
 			what += fmt.Sprintf("\n\t%s %+.1f %%", list[i].Row.Network, 100*list[i].NewFamily.Error())
 		}
-		t.Errorf("median error of networks on phones: %.1f %% with the network left out, %.1f %% with its family; want at most 8 %%, and 11 of 14 within 15 %% (have %d):%s",
+		t.Errorf("median error of networks on phones: %.1f %% with the network left out, %.1f %% with its family; want at most 5 %%, and 13 of 14 within 15 %% (have %d):%s",
 			100*network.Median, 100*family.Median, family.Within15, what)
 	}
 	macs, err := SummarizeMacs(list)
@@ -71,8 +68,11 @@ func TestNetworks(t *testing.T) {
 		t.Errorf("%d networks on Macs have a median error of %.1f %%; want at most 10 %%", macs.N, 100*macs.Median)
 	}
 	// The preset is what the networks say, and a change of the engine's model shows here first.
-	if fit, preset := fitFloor(list, func(*NetworkRow) bool { return true }), DefaultPresets().Hosts[phoneHost].Floor.Value; math.Abs(float64(fit)/1e3-preset) > 5 {
-		t.Errorf("a call on a phone takes %.0f us by a fit of today, the preset has %.0f", float64(fit)/1e3, preset)
+	for software, host := range map[string]string{firstPhoneSystem: phoneHost2022, "iOS 18": phoneHost} {
+		fit, preset := fitFloor(list, software, func(*NetworkRow) bool { return true }), DefaultPresets().Hosts[host].Floor.Value
+		if math.Abs(float64(fit)/1e3-preset) > 5 {
+			t.Errorf("a call on a phone with %s takes %.0f us by a fit of today, the preset has %.0f", software, float64(fit)/1e3, preset)
+		}
 	}
 	n, err := timeNetwork(resNet50(), layer.Newest, hw.M1(), host.Host{})
 	if err != nil {
@@ -152,8 +152,9 @@ func TestPhoneRates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		floor, sum := fitFloor(list, func(*NetworkRow) bool { return true }), 0.0
+		sum := 0.0
 		for i := range list {
+			floor := fitFloor(list, list[i].Row.Software, func(*NetworkRow) bool { return true })
 			sum += math.Abs(list[i].withHost(floor).Error())
 		}
 		return sum
@@ -163,6 +164,7 @@ func TestPhoneRates(t *testing.T) {
 		"weights at the M1's rate":          func(c *hw.Chip) { c.LaneRate = hw.M1().LaneRate },
 		"weights at 27 GB/s":                func(c *hw.Chip) { c.LaneRate.Value = 1.7e9 },
 		"a planar engine at the M1's rate":  func(c *hw.Chip) { c.PlanarRate = hw.M1().PlanarRate },
+		"32 planar elements a cycle":        func(c *hw.Chip) { c.PlanarRate.Value = float64(32 * c.Clock.Value) },
 		"tensors at the rate of the memory": func(c *hw.Chip) { c.ReadRate.Value, c.TotalRate.Value = 34e9, 34e9 },
 	} {
 		if got := misses(change); got < 1.05*preset {
@@ -182,7 +184,7 @@ func TestHostsKnowTheirChip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		chips[m.Host.Name] = m.Chip.Name
+		chips[r.host(&m)] = m.Chip.Name
 	}
 	for name, h := range DefaultPresets().Hosts {
 		if h.Floor.Evidence == evidence.Measured {

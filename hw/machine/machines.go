@@ -75,7 +75,7 @@ func listRows() []row {
 		{name: "m1max", title: "MacBook Pro (M1 Max)", chip: hw.M1Max(), host: h["macos-max"], states: m1MaxStates, ladder: m1MaxLadder, gpu: 10400, memory: 409.6, sessions: "MacBookPro18,2, macOS 26, two sessions: " + rooflines},
 		{name: "m1max-linux", title: "M1 Max under Linux", chip: hw.M1Max(), host: h["linux"], clock: 300, states: m1MaxStates, ladder: m1MaxLadder + "; Linux leaves the lowest", gpu: 10400, memory: 409.6, sessions: "a T6001 with a Linux driver"},
 		{name: "m1ultra", title: "Mac Studio (M1 Ultra)", chip: hw.M1Max(), host: h["macos-max"], states: m1MaxStates, ladder: m1MaxLadder, gpu: 20800, memory: 819.2, sessions: "none of its own: one of its two engines, with the host of the M1 Max"},
-		{name: "a14", title: "iPhone 12 (A14)", chip: hw.A14(), host: h["iphone12-coreml"], gpu: 700, memory: 34.1, sessions: "networks of iPhone 12, 12 Pro and 12 Pro Max, Core ML"},
+		{name: "a14", title: "iPhone 12 (A14)", chip: hw.A14(), host: h["iphone12-coreml"], gpu: 700, memory: 34.1, sessions: "networks of iPhone 12, 12 Pro and 12 Pro Max, Core ML; the host is that of iOS 16 and later"},
 
 		later("m2", "MacBook Air (M2)", "H14", 2100, 60.5, "that of the M2 Max, whose generation it shares", 3600, 102.4),
 		later("m2max", "MacBook Pro (M2 Max)", "H14", 2100, 62, "the highest of seven states", 13600, 409.6),

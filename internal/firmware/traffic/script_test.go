@@ -177,7 +177,7 @@ func TestLoadRefusals(t *testing.T) {
 		"duration: 1s\n\nclient: 3":                                           `line 3: unknown key "client" in the script; want chip, clients, duration, host, in_flight, max_calls, power, preemption, seed; did you mean clients?`,
 		"duration: 1s\npower: hysteresis=x":                                   `line 2: power setting "hysteresis=x": invalid duration "x"; want a positive duration such as 50ms`,
 		"duration: -1s\nclients: [{layer: x}]":                                `line 1: invalid duration "-1s"; want a positive duration such as 500ms`,
-		"duration: 1s\nhost: macos-ai":                                        `line 2: unknown value "macos-ai"; want one of none, linux, linux-m1, macos-air, macos-mbp, macos-max, macos-max-b, macos-guide, macos-guide-live, iphone12-coreml; did you mean macos-air or macos-max?`,
+		"duration: 1s\nhost: macos-ai":                                        `line 2: unknown value "macos-ai"; want one of none, linux, linux-m1, macos-air, macos-mbp, macos-max, macos-max-b, macos-guide, macos-guide-live, iphone12-coreml, iphone12-ios15; did you mean macos-air or macos-max?`,
 		"duration: 1s\nduration: 1s":                                          "line 2: ",
 		"duration: 1s\nclients:\n- {name: a}":                                 `line 3: client "a": exactly one of "model" and "layer" is required`,
 		"duration: 1s\nclients:\n- {layer: relu, priority: 8}":                `line 3: invalid number "8"; want 0 to 7`,

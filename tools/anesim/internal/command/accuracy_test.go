@@ -236,7 +236,7 @@ func TestHost(t *testing.T) {
 	if none.Host != "none" || none.Total.WallNs != none.Total.TimeNs || none.Total.TimeLowNs >= none.Total.TimeNs || none.Total.TimeHighNs <= none.Total.TimeNs {
 		t.Errorf("%+v", none)
 	}
-	for host, floor := range map[string]float64{"linux": 38e3, "macos-air": 160e3, "macos-mbp": 160e3, "macos-max": 160e3, "macos-max-b": 150e3, "macos-guide": 190e3, "iphone12-coreml": 450e3} {
+	for host, floor := range map[string]float64{"linux": 38e3, "macos-air": 160e3, "macos-mbp": 160e3, "macos-max": 160e3, "macos-max-b": 150e3, "macos-guide": 190e3, "iphone12-coreml": 380e3, "iphone12-ios15": 600e3} {
 		got := total("--host", host)
 		if got.Host != host || float64(got.Total.WallNs-got.Total.TimeNs) < floor || float64(got.Total.WallNs-got.Total.TimeNs) > 1.5*floor {
 			t.Errorf("%+v", got)
@@ -258,7 +258,7 @@ func TestHost(t *testing.T) {
 		note       bool
 	}{
 		{"m1", "iphone12-coreml", true}, {"m1max", "macos-air", true}, {"a14", "linux", true}, {"m1,Clock=1.2e9", "macos-max", true},
-		{"a14", "iphone12-coreml", false}, {"m1", "macos-air", false}, {"m1max", "linux", false}, {"a14", "none", false},
+		{"a14", "iphone12-coreml", false}, {"a14", "iphone12-ios15", false}, {"m1", "macos-air", false}, {"m1max", "linux", false}, {"a14", "none", false},
 	} {
 		out, _, code := invoke("run", "--chip", tc.chip, "--host", tc.host)
 		if code != exitDone || strings.Contains(out, "no machine is like this") != tc.note {
