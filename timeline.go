@@ -253,19 +253,16 @@ func (r *Result) CallBounds() hw.Interval {
 	b := r.Report.Bounds()
 	n := clock.Nanoseconds(max(1, r.Options.Repeat))
 	b.Low, b.High = machine.Wall(b.Low, r.Host())/n, machine.Wall(b.High, r.Host())/n
-	spread, scaled := machine.HostSpread(r.Options.Host.Name), false
+	spread := machine.HostSpread(r.Options.Host.Name)
 	if m := r.Options.Machine; m != nil {
-		spread, scaled = m.Call, m.Scaled
+		spread = m.Call
 	}
 	if spread.Rows == 0 {
 		return b
 	}
 	b.Rows = spread.Rows
 	low, high := spread.Bounds(r.Call())
-	if scaled {
-		b.Low, b.High = low, high
-	} else { // the errors of the engine's work, or of calls: the wider ones
-		b.Low, b.High = min(b.Low, low), max(b.High, high)
-	}
+	// The errors of the engine's work, or of calls: the wider ones.
+	b.Low, b.High = min(b.Low, low), max(b.High, high)
 	return b
 }

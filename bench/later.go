@@ -250,6 +250,63 @@ func laterBounds(list []LaterResidual, keep func(*LaterResidual) bool) (low, hig
 	return quantileBounds(ratios)
 }
 
+// isEngineCall reports whether the engine accounts for more than half of the time of r in a fit without its machine.
+// Norms are not judged with others.
+func (r *LaterResidual) isEngineCall() bool {
+	return 2*float64(r.Engine) > r.NewMachine.Model && !isNorm(r.Row)
+}
+
+// engineRatio returns the published time less the estimated part of the host, divided by the estimated time of the
+// engine.
+func (r *LaterResidual) engineRatio() float64 {
+	return (r.NewMachine.Reference - (r.NewMachine.Model - float64(r.Engine))) / float64(r.Engine)
+}
+
+// unseenEngineSpread returns the spread of the engine's time on the named machine, from calls on others that are
+// mostly the engine's.
+func unseenEngineSpread(list []LaterResidual, name string) (s hw.Spread) {
+	var ratios []float64
+	for i := range list {
+		if x := &list[i]; x.Machine != name && x.isEngineCall() {
+			ratios = append(ratios, x.engineRatio())
+		}
+	}
+	s.Low, s.High = quantileBounds(ratios)
+	s.Rows = len(ratios)
+	return s
+}
+
+// laterEngineSpread returns the spread of the engine's time on the named machine: that of
+// unseenEngineSpread and, where enough rows of its own lie farther away, theirs.
+func laterEngineSpread(list []LaterResidual, name string) hw.Spread {
+	s := unseenEngineSpread(list, name)
+	var own []float64
+	for i := range list {
+		if x := &list[i]; x.Machine == name && x.isEngineCall() {
+			own = append(own, x.engineRatio())
+		}
+	}
+	if len(own) >= leastRows {
+		low, high := quantileBounds(own)
+		s.Low, s.High, s.Rows = min(s.Low, low), max(s.High, high), s.Rows+len(own)
+	}
+	return s
+}
+
+// EngineCoverage counts, by machine, the calls that are mostly the engine's and lie within the spread of
+// the engine's time that comes from other machines.
+func EngineCoverage(list []LaterResidual) []Coverage {
+	count := make(map[cut]*Coverage)
+	for i := range list {
+		if x := &list[i]; x.isEngineCall() {
+			s, ratio := unseenEngineSpread(list, x.Machine), x.engineRatio()
+			countInCut(count, cut{"all", "all"}, s.Low <= ratio && ratio <= s.High)
+			countInCut(count, cut{"machine", x.Machine}, s.Low <= ratio && ratio <= s.High)
+		}
+	}
+	return sortCoverage(count, "all", "machine")
+}
+
 // A LaterSummary holds the errors of the rows of one machine, or of all, with the machine left out.
 type LaterSummary struct {
 	Machine string

@@ -66,6 +66,10 @@ type Chip struct {
 	ColdGap  evidence.Constant
 	ColdWake evidence.Constant
 	RailsOff evidence.Constant
+
+	// Spread bounds all times of the engine, if the programs of the chip are not modelled. It is zero for other
+	// chips, whose bounds depend on the kind of work.
+	Spread Spread
 }
 
 const (
@@ -254,6 +258,7 @@ type params struct {
 	step                                             float64 // watts per engine
 	dispatch                                         clock.Nanojoules
 	budget                                           float64 // watts, 0 for no limit
+	spread                                           Spread
 
 	// fewer holds the parameters of the same chip with fewer engines per lane. A task may run
 	// faster on those. It is nil if a lane has one engine.
@@ -294,6 +299,7 @@ func (c Chip) newParams() params {
 		step:          c.EngineStep.Value,
 		dispatch:      clock.Nanojoules(c.DispatchEnergy.Value),
 		target:        c.Target,
+		spread:        c.Spread,
 	}
 	p.kernelMemory *= uint64(p.tiles.PerLane()) // shared by the engines of a lane
 	p.part = laneBytes * uint64(p.tiles.PerLane())

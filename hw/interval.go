@@ -21,19 +21,23 @@ type Interval struct {
 	Unmeasured clock.Nanoseconds
 }
 
-// A spread holds the low and the high percentile of the ratio of measured to estimated engine time
-// for one kind of descriptor. They enclose the share IntervalShare of rows whose session the fit
-// had not seen and whose time is mostly the engine's. They are wider if the percentiles of other
-// sessions enclose less than that share of a session's rows.
-type spread struct {
-	low, high float64
-	rows      int
+// A Spread has two factors of an estimated time, Low and High, between which the fraction
+// [IntervalShare] of measurements lies. They come from the errors of that number of rows.
+type Spread struct {
+	Low, High float64
+	Rows      int
+}
+
+// Bounds returns the interval of a time with the given estimate.
+func (s *Spread) Bounds(t clock.Nanoseconds) (low, high clock.Nanoseconds) {
+	return clock.Nanoseconds(t * clock.Nanoseconds(s.Low)), clock.Nanoseconds(t * clock.Nanoseconds(s.High))
 }
 
 // Bounds returns the prediction interval of the time that d adds to its chain.
 func (d *DescriptorReport) Bounds() Interval {
 	s := findSpread(d)
-	b := Interval{Low: clock.Nanoseconds(d.Time * clock.Nanoseconds(s.low)), High: clock.Nanoseconds(d.Time * clock.Nanoseconds(s.high)), Rows: s.rows}
+	b := Interval{Rows: s.Rows}
+	b.Low, b.High = s.Bounds(d.Time)
 	if !d.Measured() {
 		b.Unmeasured = d.Time
 	}
@@ -79,21 +83,25 @@ func (r *Report) Interval() (low, high clock.Nanoseconds) {
 // findSpread returns the range of the ratio of measured to predicted time for work like that of d.
 // There is one range for convolutions with a window, one for 1x1 convolutions, one for matmuls with
 // the tasks that move their operands into place, and one for other passes over a tensor.
-// Unmeasured work has a wider range.
-func findSpread(d *DescriptorReport) spread {
+// Unmeasured work has a wider range. A chip whose programs are not modelled has one range for all its work.
+// The rows that make the ranges of kinds are of sessions that the fit had not seen, and mostly time of the engine.
+func findSpread(d *DescriptorReport) Spread {
+	if d.Spread.Rows > 0 {
+		return d.Spread
+	}
 	if !d.Measured() {
-		return spread{unmeasuredLow, unmeasuredHigh, unmeasuredRows}
+		return Spread{unmeasuredLow, unmeasuredHigh, unmeasuredRows}
 	}
 	switch {
 	case d.Op == Conv:
 		if d.Shape.Kh*d.Shape.Kw > 1 {
-			return spread{windowLow, windowHigh, windowRows}
+			return Spread{windowLow, windowHigh, windowRows}
 		}
-		return spread{pointLow, pointHigh, pointRows}
+		return Spread{pointLow, pointHigh, pointRows}
 	case d.Op == MatMul, d.Op.moves():
-		return spread{productLow, productHigh, productRows}
+		return Spread{productLow, productHigh, productRows}
 	}
-	return spread{passLow, passHigh, passRows}
+	return Spread{passLow, passHigh, passRows}
 }
 
 // A Work is a class of descriptors that do the same kind of work, such as 1x1 convolutions. It

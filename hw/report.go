@@ -79,6 +79,7 @@ type DescriptorReport struct {
 	// Overflow is not nil for the first descriptor of a dispatch whose result contains an infinity
 	// or a NaN.
 	Overflow *Overflow
+	Spread   Spread // of the chip; see Chip
 	// Limits holds the reasons why requested values were not computed, or the unconfirmed
 	// assumptions that the computed values depend on.
 	Limits []evidence.Limit

@@ -40,7 +40,7 @@ func (p *params) computeFigures(d *DescriptorReport, t *regs.Task, o *regs.Opera
 func (p *params) computeFiguresForAllEngines(d *DescriptorReport, t *regs.Task, o *regs.Operands, open tiles.Enables, l *pipeline) {
 	g := &t.Groups
 	*d = DescriptorReport{} // cleared in place: a literal with fields would be copied
-	d.Index, d.Offset, d.Planar = t.Index, t.Offset, g.Planar()
+	d.Index, d.Offset, d.Planar, d.Spread = t.Index, t.Offset, g.Planar(), p.spread
 	d.Op, d.Shape = classify(&t.Header, g, o), shapeOfAllGroups(g, o)
 	d.Depthwise = d.Op == Conv && g.Common.GroupConvCfg.UnicastEn()
 	d.DMA = dma.TrafficOf(o)

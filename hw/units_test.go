@@ -248,8 +248,8 @@ func TestIntervalRests(t *testing.T) {
 			t.Errorf("with %d rows: rests on %d, want %d", tc.rows, b.Rows, tc.want)
 		}
 	}
-	point, window := spread{pointLow, pointHigh, pointRows}, spread{windowLow, windowHigh, windowRows}
-	for kernel, want := range map[[2]int]spread{{1, 1}: point, {1, 3}: window, {2, 1}: window} {
+	point, window := Spread{pointLow, pointHigh, pointRows}, Spread{windowLow, windowHigh, windowRows}
+	for kernel, want := range map[[2]int]Spread{{1, 1}: point, {1, 3}: window, {2, 1}: window} {
 		if got := findSpread(&DescriptorReport{Op: Conv, Shape: Shape{Kh: kernel[0], Kw: kernel[1]}}); got != want {
 			t.Errorf("%v: %+v, want %+v", kernel, got, want)
 		}

@@ -34,28 +34,28 @@ func TestUnmeasuredIsWider(t *testing.T) {
 		if got := d.Work(); got != tc.work {
 			t.Errorf("%v %+v: %v, want %v", d.Op, d.Shape, got, tc.work)
 		}
-		b, want := d.Bounds(), spread{unmeasuredLow, unmeasuredHigh, unmeasuredRows}
+		b, want := d.Bounds(), Spread{unmeasuredLow, unmeasuredHigh, unmeasuredRows}
 		rest := clock.Nanoseconds(0)
 		if d.Measured() {
 			measured++
 			switch d.Work() {
 			case WindowWork:
-				want = spread{windowLow, windowHigh, windowRows}
+				want = Spread{windowLow, windowHigh, windowRows}
 			case PointWork:
-				want = spread{pointLow, pointHigh, pointRows}
+				want = Spread{pointLow, pointHigh, pointRows}
 			case ProductWork:
-				want = spread{productLow, productHigh, productRows}
+				want = Spread{productLow, productHigh, productRows}
 			default:
-				want = spread{passLow, passHigh, passRows}
+				want = Spread{passLow, passHigh, passRows}
 			}
-			if want.low <= unmeasuredLow || want.high >= unmeasuredHigh {
+			if want.Low <= unmeasuredLow || want.High >= unmeasuredHigh {
 				t.Errorf("%v: %+v is not narrower than what no row covers", d.Work(), want)
 			}
 		} else {
 			not++
 			rest = d.Time
 		}
-		if b.Rows != want.rows || b.Low != clock.Nanoseconds(1000*want.low) || b.High != clock.Nanoseconds(1000*want.high) || b.Unmeasured != rest {
+		if b.Rows != want.Rows || b.Low != clock.Nanoseconds(1000*want.Low) || b.High != clock.Nanoseconds(1000*want.High) || b.Unmeasured != rest {
 			t.Errorf("%v: %+v, want %+v of 1000 ns and %v that no row covers", d.Work(), b, want, rest)
 		}
 	}

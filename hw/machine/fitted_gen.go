@@ -2,32 +2,50 @@
 
 package machine
 
+import "anesim/hw"
+
 const (
 	laterFloor  = 80.5
 	laterCopies = 42.8
 )
 
-var spreads = map[string]Spread{
-	"m1":          {0.907, 1.101, 95},
-	"m1-mbp":      {0.907, 1.101, 95},
-	"m1-linux":    {0.537, 2.884, 9},
-	"m1pro":       {0.907, 1.101, 95},
-	"m1max":       {0.907, 1.101, 95},
-	"m1max-linux": {0.537, 2.884, 9},
-	"m1ultra":     {0.907, 1.101, 95},
-	"a14":         {0.902, 1.070, 14},
-	"m2":          {0.514, 1.655, 369},
-	"m2max":       {0.838, 1.692, 369},
-	"m2pro":       {0.839, 2.379, 369},
-	"m3":          {0.840, 1.649, 369},
-	"m3pro":       {0.840, 1.653, 367},
-	"m3max":       {0.840, 1.653, 367},
-	"m4":          {0.823, 1.812, 369},
-	"m4pro":       {0.837, 1.873, 369},
-	"m4max":       {0.844, 1.640, 363},
-	"m5":          {0.781, 1.691, 369},
-	"m5pro":       {0.793, 1.709, 369},
-	"m6":          {0.834, 1.779, 369},
+var spreads = map[string]hw.Spread{
+	"m1":          {Low: 0.907, High: 1.101, Rows: 95},
+	"m1-mbp":      {Low: 0.907, High: 1.101, Rows: 95},
+	"m1-linux":    {Low: 0.537, High: 2.884, Rows: 9},
+	"m1pro":       {Low: 0.907, High: 1.101, Rows: 95},
+	"m1max":       {Low: 0.907, High: 1.101, Rows: 95},
+	"m1max-linux": {Low: 0.537, High: 2.884, Rows: 9},
+	"m1ultra":     {Low: 0.907, High: 1.101, Rows: 95},
+	"a14":         {Low: 0.888, High: 1.222, Rows: 14},
+	"m2":          {Low: 0.514, High: 1.676, Rows: 369},
+	"m2max":       {Low: 0.813, High: 1.759, Rows: 369},
+	"m2pro":       {Low: 0.816, High: 2.379, Rows: 369},
+	"m3":          {Low: 0.823, High: 1.669, Rows: 369},
+	"m3pro":       {Low: 0.823, High: 1.674, Rows: 367},
+	"m3max":       {Low: 0.821, High: 1.674, Rows: 367},
+	"m4":          {Low: 0.799, High: 1.812, Rows: 369},
+	"m4pro":       {Low: 0.812, High: 1.881, Rows: 369},
+	"m4max":       {Low: 0.823, High: 1.648, Rows: 363},
+	"m5":          {Low: 0.645, High: 1.751, Rows: 369},
+	"m5pro":       {Low: 0.764, High: 1.715, Rows: 369},
+	"m6":          {Low: 0.807, High: 1.776, Rows: 369},
+}
+
+// engineSpreads bound the engine's time of machines after the M1.
+var engineSpreads = map[string]hw.Spread{
+	"m2":    {Low: 0.647, High: 2.090, Rows: 200},
+	"m2max": {Low: 0.647, High: 2.090, Rows: 207},
+	"m2pro": {Low: 0.647, High: 2.090, Rows: 205},
+	"m3":    {Low: 0.647, High: 2.089, Rows: 207},
+	"m3pro": {Low: 0.654, High: 2.090, Rows: 205},
+	"m3max": {Low: 0.647, High: 2.089, Rows: 207},
+	"m4":    {Low: 0.529, High: 2.285, Rows: 207},
+	"m4pro": {Low: 0.647, High: 2.112, Rows: 207},
+	"m4max": {Low: 0.652, High: 2.090, Rows: 203},
+	"m5":    {Low: 0.651, High: 2.090, Rows: 202},
+	"m5pro": {Low: 0.637, High: 2.101, Rows: 207},
+	"m6":    {Low: 0.632, High: 2.090, Rows: 207},
 }
 
 var judged = map[string]int{

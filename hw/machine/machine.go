@@ -29,31 +29,23 @@ type Machine struct {
 	// Scaled is true for a machine whose programs are not modelled: its times are those of an M1's program
 	// at its clock and memory rate.
 	Scaled bool
-	// Call says how far the time of a call is from measurements.
-	Call Spread
+	// Call says how far the time of a call is from measurements, each estimated by a fit that had not seen
+	// its machine, its session or its network. The spreads of a later machine, this one and that of its
+	// chip, hold the share of the calls on other machines and, if there are enough, also of the
+	// machine's own. That of its chip is made of calls that are mostly the engine's.
+	Call hw.Spread
 }
 
 // A Processor has the rates of a CPU or a GPU: 1e9 fp16 operations and 1e9 bytes a second.
 type Processor struct{ Rate, Bandwidth evidence.Constant }
 
-// A Spread has two factors of an estimated time, Low and High, between which the fraction
-// [hw.IntervalShare] of measurements lies. They come from the errors of that number of rows, each
-// estimated by a fit that had not seen its machine, its session or its network. Those of later machines hold the share of
-// the calls on other machines and, if there are enough, also of the machine's own.
-type Spread struct {
-	Low, High float64
-	Rows      int
-}
-
-// Bounds returns the interval of a call with the given estimate.
-func (s *Spread) Bounds(t clock.Nanoseconds) (low, high clock.Nanoseconds) {
-	return clock.Nanoseconds(t * clock.Nanoseconds(s.Low)), clock.Nanoseconds(t * clock.Nanoseconds(s.High))
-}
+// Spread is the type of the spreads of machines.
+type Spread = hw.Spread
 
 // HostSpread returns the spread of calls on the first machine with the named host. A host that no
 // machine has takes that of the first machine with the same system, the first word of the name: spreads
 // are those of a system. Without either, the spread has no rows.
-func HostSpread(host string) (s Spread) {
+func HostSpread(host string) (s hw.Spread) {
 	system, _, _ := strings.Cut(host, "-")
 	for _, m := range machines() {
 		if m.Host.Name == host {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"anesim/hw"
 	"anesim/hw/evidence"
 	"anesim/hw/machine"
 )
@@ -24,6 +25,9 @@ func TestMachinesAreComplete(t *testing.T) {
 		}
 		if m.Call.Rows == 0 || m.Call.Low > 1 || m.Call.High < 1 {
 			t.Errorf("%s: interval %+v", m.Name, m.Call)
+		}
+		if x := m.Chip.Spread; m.Scaled != (x.Rows > 0) || m.Scaled && (x.Low >= 1 || x.High <= 1 || x.Rows > m.Call.Rows) {
+			t.Errorf("%s: interval of the engine %+v, of a call %+v", m.Name, x, m.Call)
 		}
 		if m.Scaled != (m.Note() != "") {
 			t.Errorf("%s: note %q", m.Name, m.Note())
@@ -56,7 +60,7 @@ func TestHostSpread(t *testing.T) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	for _, none := range []string{"none", "", "mac"} {
-		if got := machine.HostSpread(none); got != (machine.Spread{}) {
+		if got := machine.HostSpread(none); got != (hw.Spread{}) {
 			t.Errorf("%q: %+v", none, got)
 		}
 	}

@@ -51,6 +51,7 @@ var machines = sync.OnceValue(func() (list []Machine) {
 		if r.clock > 0 {
 			m.Chip = m.Chip.AtClock(clock.Hertz(r.clock) * 1e6)
 		}
+		m.Chip.Spread = engineSpreads[r.name]
 		peak := func(v float64, unit, what string) evidence.Constant {
 			return evidence.New(v, unit, evidence.Assumed, what+"; no measurement of ours")
 		}

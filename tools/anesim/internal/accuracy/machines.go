@@ -95,13 +95,21 @@ func WriteMachines(w io.Writer, asJSON, rows bool) error {
 	p.Table(t, 0)
 	if rows {
 		p.Printf("")
-		p.Printf("calls inside their interval")
-		t := terminal.NewTable(terminal.Word("", 0), terminal.Word("", 0), terminal.Number("", 0), terminal.Number("", 0))
-		for _, c := range bench.LaterCoverage(list) {
-			t.Add(c.Property, c.Name, fmt.Sprintf("%d of %d", c.Holds, c.N), fmt.Sprintf("%.0f%%", 100*c.Share()))
+		for _, x := range [...]struct {
+			title string
+			list  []bench.Coverage
+		}{
+			{"calls inside their interval", bench.LaterCoverage(list)},
+			{"engine's part inside its interval, in calls that are mostly the engine's", bench.EngineCoverage(list)},
+		} {
+			p.Printf("%s", x.title)
+			t := terminal.NewTable(terminal.Word("", 0), terminal.Word("", 0), terminal.Number("", 0), terminal.Number("", 0))
+			for _, c := range x.list {
+				t.Add(c.Property, c.Name, fmt.Sprintf("%d of %d", c.Holds, c.N), fmt.Sprintf("%.0f%%", 100*c.Share()))
+			}
+			p.Table(t, 0)
+			p.Printf("")
 		}
-		p.Table(t, 0)
-		p.Printf("")
 		// Calls without an estimate come with the rows alone; the table counts the others in n.
 		p.Printf("not modelled")
 		for _, err := range unmodelled {

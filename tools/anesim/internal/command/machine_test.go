@@ -2,9 +2,14 @@ package command
 
 import (
 	"encoding/json"
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 
+	"anesim"
+	"anesim/hw/clock"
+	"anesim/hw/machine"
 	"anesim/internal/report"
 )
 
@@ -114,13 +119,61 @@ func TestReportsLeadWithACall(t *testing.T) {
 	}
 }
 
-// The engine's interval comes from measurements on M1 machines, so the summary of a later machine has only
-// that of the call, which comes from calls on later machines.
-func TestSummaryOfALaterMachineHasOneInterval(t *testing.T) {
-	for name, want := range map[string]int{"m1": 2, "m4": 1} {
-		out, errs, code := invoke("model", exampleNetwork("picture.mil"), "--machine", name, "--summary")
-		if n := strings.Count(out, "(80%:"); code != exitDone || n != want {
-			t.Errorf("%s: exit %d, %d intervals, want %d: %s%s", name, code, n, want, errs, out)
+// On every machine, one interval of the engine is in the report, its summary and its JSON, as the sum of those of the
+// descriptors, and that of a call holds it with the host added.
+func TestIntervalsOfEveryMachine(t *testing.T) {
+	file := exampleNetwork("picture.mil")
+	model, err := anesim.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range machine.Machines() {
+		res, err := model.Run(t.Context(), anesim.Options{Chip: m.Chip, Host: m.Host, Machine: &m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		engine, e := res.Time()
+		call, c := res.Call(), res.CallBounds()
+		host := call - engine
+		if !(0 < e.Low && e.Low < engine && engine < e.High && c.Low < call && call < c.High) {
+			t.Errorf("%s: engine %v in %+v, a call %v in %+v", m.Name, engine, e, call, c)
+		}
+		if tiny := 1e-9 * call; c.Low > e.Low+host+tiny || c.High < e.High+host-tiny {
+			t.Errorf("%s: the interval of a call, %v to %v, does not hold that of the engine, %v to %v, with %v of the host", m.Name, c.Low, c.High, e.Low, e.High, host)
+		}
+		if x := &m.Chip.Spread; m.Scaled && (e.Rows != x.Rows || e.High > engine*clock.Nanoseconds(x.High*1.001) || e.High < engine*clock.Nanoseconds(x.High*0.999)) {
+			t.Errorf("%s: %+v, want that of calls on later machines, %+v of %v", m.Name, e, *x, engine)
+		}
+		var d report.Network
+		out, errs, code := invoke("model", file, "--machine", m.Name, "--json")
+		if code != exitDone {
+			t.Fatal(errs)
+		}
+		if err := json.Unmarshal([]byte(out), &d); err != nil {
+			t.Fatal(err)
+		}
+		if d.Total.TimeLowNs != e.Low || d.Total.TimeHighNs != e.High || d.Total.Rows != e.Rows {
+			t.Errorf("%s: %v to %v in JSON, want %v to %v", m.Name, d.Total.TimeLowNs, d.Total.TimeHighNs, e.Low, e.High)
+		}
+		var low, high clock.Nanoseconds
+		for i := range d.Layers {
+			low, high = low+d.Layers[i].Total.TimeLowNs, high+d.Layers[i].Total.TimeHighNs
+		}
+		if math.Abs(float64(low/e.Low-1)) > 1e-9 || math.Abs(float64(high/e.High-1)) > 1e-9 {
+			t.Errorf("%s: layers of %v to %v, in all %v to %v", m.Name, low, high, e.Low, e.High)
+		}
+		summary, _, _ := invoke("model", file, "--machine", m.Name, "--summary")
+		for _, want := range []string{
+			fmt.Sprintf("%v on the engine (80%%: %v to %v)", report.TimeText(engine), report.TimeText(e.Low), report.TimeText(e.High)),
+			fmt.Sprintf("(80%%: %v to %v)", report.TimeText(c.Low), report.TimeText(c.High)),
+		} {
+			if !strings.Contains(summary, want) {
+				t.Errorf("%s: no %q in\n%s", m.Name, want, summary)
+			}
+		}
+		full, _, _ := invoke("model", file, "--machine", m.Name)
+		if want := fmt.Sprintf("%v of engine time (%s to %s)", report.TimeText(engine), report.TimeAs(e.Low, engine), report.TimeAs(e.High, engine)); strings.Count(full, want) < 2 {
+			t.Errorf("%s: no two %q in\n%s", m.Name, want, full)
 		}
 	}
 }

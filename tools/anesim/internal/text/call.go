@@ -30,7 +30,7 @@ func (p pager) printCall(res *anesim.Result) {
 	call := res.Call()
 	b := res.CallBounds()
 	p.printf("a call: %v on %s (%s: %s to %s), %s calls/s, %.1f%% of it the host", call, on, hw.IntervalPercent,
-		report.TimeAs(b.Low, call), report.TimeAs(b.High, call), report.Thousands(uint64(1e9/float64(call))), 100*float64(res.Host())/float64(machine.Wall(res.Report.Time, res.Host())))
+		report.TimeAs(b.Low, call), report.TimeAs(b.High, call), report.Rate(1e9/float64(call)), 100*float64(res.Host())/float64(machine.Wall(res.Report.Time, res.Host())))
 	wake := clock.Nanoseconds(res.Options.Chip.WakeTime.Value)
 	p.printf("  the first call after a pause of %v: %v", clock.Nanoseconds(res.Options.Chip.WakeGap.Value), call+wake)
 	if m := res.Options.Machine; m != nil && m.Note() != "" {

@@ -51,7 +51,7 @@ func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 	} else {
 		p.printTotals(&d.Total, d.Peak, call)
 	}
-	p.printUnmeasured(res.Report)
+	p.printUnmeasured(res.Report, &res.Options.Chip)
 	p.printWallTime(res, &d.Total, d.Host)
 	p.printCycles(&d.Cycles, res.Report.PlanarCompute(), d.Total.Saved)
 	p.printEnergies(&d.Total)

@@ -115,7 +115,7 @@ func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions, expl
 	}
 	p.printf("")
 	p.printTotals(&d.Total, d.Peak, "the call itself")
-	p.printUnmeasured(res.Report)
+	p.printUnmeasured(res.Report, &res.Options.Chip)
 	p.printWallTime(res, &d.Total, d.Host)
 	p.printCycles(&d.Cycles, res.Report.PlanarCompute(), d.Total.Saved)
 	p.printEnergies(&d.Total)

@@ -119,9 +119,6 @@ func (p pager) printHeadline(name string, res *anesim.Result, t *report.Wall) {
 		calls = fmt.Sprintf(", mean of %d", res.Options.Repeat)
 	}
 	interval := fmt.Sprintf(" (%s: %s to %s)", hw.IntervalPercent, report.TimeText(t.TimeLowNs/n), report.TimeText(t.TimeHighNs/n))
-	if m := res.Options.Machine; m != nil && m.Scaled { // it is that of an M1's program; that of the call is of later machines
-		interval = ""
-	}
 	rest := fmt.Sprintf("%s on the engine%s%s, %s", report.TimeText(t.TimeNs/n), calls, interval, p.energy(t.EnergyNJ/clock.Nanojoules(n)))
 	if utf8.RuneCountInString(name+on+" "+rest) <= summaryWidth {
 		p.Whole(name + on + " " + rest)

@@ -14,7 +14,7 @@ import (
 
 // printUnmeasured prints the share of the time that no measured row covers, and the operations that
 // cause it, the longest first. It begins with the mark that the table's rows for such work have.
-func (p pager) printUnmeasured(r *hw.Report) {
+func (p pager) printUnmeasured(r *hw.Report, c *hw.Chip) {
 	part := r.Bounds().Unmeasured
 	if part <= 0 {
 		return
@@ -32,8 +32,11 @@ func (p pager) printUnmeasured(r *hw.Report) {
 	for _, w := range works {
 		names = append(names, w.String())
 	}
-	p.printf("%s %.1f%% of the time is unmeasured work, so the interval is wider: %s", report.UnmeasuredMark,
-		report.Percent(part, r.Time), strings.Join(names, ", "))
+	wider := ", so the interval is wider"
+	if c.Spread.Rows > 0 { // one interval for all work
+		wider = ""
+	}
+	p.printf("%s %.1f%% of the time is unmeasured work%s: %s", report.UnmeasuredMark, report.Percent(part, r.Time), wider, strings.Join(names, ", "))
 }
 
 // unmeasuredRemark is the remark on changes whose gain is in work that no measured row covers.
