@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"anesim"
 	"anesim/hw/clock"
@@ -20,7 +21,7 @@ func TestMachineTable(t *testing.T) {
 	if code != exitDone {
 		t.Fatal(errs)
 	}
-	for _, want := range []string{"\nm1 ", "\nm1max ", "\na14 ", "\nm2 ", "\nm5 ", "modelled", "scaled from an M1's program", "80%"} {
+	for _, want := range []string{"\nm1 ", "\nm1max ", "\na14 ", "\nm2 ", "\nm5 ", "modelled", " scaled ", "80% of calls"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
@@ -65,6 +66,49 @@ func TestMachineTable(t *testing.T) {
 	}
 }
 
+// A summary of several machines is the summary of each, with its own command to explain it.
+func TestSummaryOfSeveralMachines(t *testing.T) {
+	layer := []string{"layer", "conv", "cin=64", "h=28", "w=28", "cout=64", "k=3", "pad=1", "--timing-only", "--summary"}
+	for _, command := range [][]string{layer, {"model", exampleNetwork("picture.mil"), "--summary"}} {
+		var want []string
+		for _, name := range []string{"a14", "m4,LaneRate=5e9"} {
+			out, errs, code := invoke(append(command, "--machine", name)...)
+			if code != exitDone || !strings.HasSuffix(out, " --machine "+name+"\n") {
+				t.Fatalf("exit %d: %s%s", code, errs, out)
+			}
+			want = append(want, out)
+		}
+		out, errs, code := invoke(append(command, "--machine", "a14,m4,LaneRate=5e9")...)
+		if code != exitDone || out != strings.Join(want, "\n") {
+			t.Errorf("exit %d: %s%s\nwant\n%s", code, errs, out, strings.Join(want, "\n"))
+		}
+	}
+	for _, flag := range []string{"--l2", "--top=3", "--strict", "--values", "--emit=x.hwx"} {
+		if _, errs, code := invoke("model", exampleNetwork("picture.mil"), "--machine", "m1,m4", flag); code != exitUsage || !strings.Contains(errs, strings.Split(flag, "=")[0]) {
+			t.Errorf("%s: exit %d: %s", flag, code, errs)
+		}
+	}
+}
+
+// The table of several machines fits 80 characters and explains the columns that it shows.
+func TestMachineTableFits(t *testing.T) {
+	out, errs, code := invoke("model", exampleNetwork("picture.mil"), "--machine", "m1,m1max-linux,m4,LaneRate=5e9,TotalRate=7e10,a14,m5pro")
+	if code != exitDone {
+		t.Fatal(errs)
+	}
+	lines := strings.Split(out, "\n")
+	for _, line := range lines {
+		if utf8.RuneCountInString(line) > 80 {
+			t.Errorf("more than 80 characters: %s", line)
+		}
+	}
+	for _, line := range lines[2:] {
+		if name, _, ok := strings.Cut(line, ": "); ok && name != "scaled" && !strings.Contains(lines[1], name) {
+			t.Errorf("%q is explained and not shown:\n%s", name, out)
+		}
+	}
+}
+
 func TestMachineErrors(t *testing.T) {
 	for _, tc := range []struct{ flags, want string }{
 		{"--machine m1mx", `unknown machine "m1mx"`},
@@ -73,6 +117,7 @@ func TestMachineErrors(t *testing.T) {
 		{"--machine m1max --clock 301", "no clock state of 301 MHz; want one of 300"},
 		{"--chip m1 --clock 1428", "no clock state of 1428 MHz"},
 		{"--machine m1,m2 --json", "several machines print one table"},
+		{"--machine m1,m2 --constants", "several machines print one table"},
 		{"--machine m1,Foo=3", "--machine: Foo: unknown constant"},
 		{"--machine m1,LaneRate=fast", `--machine: "LaneRate=fast": want CONSTANT=NUMBER`},
 		{"--machine LaneRate=5e9", "unknown machine"},

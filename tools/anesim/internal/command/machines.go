@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"anesim"
@@ -16,25 +17,44 @@ func (f *runFlags) severalMachines() (bool, error) {
 	if len(f.Machines()) < 2 {
 		return false, nil
 	}
-	if f.JSON || f.CSV || f.HTML != "" || f.Pprof != "" || f.Trace != "" || f.Out != "" || f.Record != "" || f.Precision {
-		return false, usage.Errorf("--machine %s: several machines print one table, without --json, --csv, --html, --pprof, --trace, --out, --record and --precision", f.Machine)
+	if f.JSON || f.CSV || f.HTML != "" || f.Pprof != "" || f.Trace != "" || f.Out != "" || f.Record != "" || f.Precision || f.Counters || f.Constants {
+		return false, usage.Errorf("--machine %s: several machines print one table of calls, or with --summary a summary each: without --json, --csv, --html, --pprof, --trace, --out, --record, --precision, --counters and --constants", f.Machine)
 	}
 	return true, nil
 }
 
-// printMachines times m on each machine of --machine and prints a table.
-func (f *runFlags) printMachines(ctx context.Context, w io.Writer, m *anesim.Model, o anesim.Options, file string) error {
+// printMachines times m on each machine of --machine and prints a table or, with --summary, what
+// summarize prints for each. Meanwhile, --machine names that machine alone, as in the commands that a
+// summary has.
+func (f *runFlags) printMachines(ctx context.Context, w io.Writer, m *anesim.Model, o anesim.Options, file string, summarize func(*anesim.Result, anesim.Options) error) error {
 	o.Values, o.Progress = false, nil
+	all := f.Machine
+	defer func() { f.Machine = all }()
 	var results []*anesim.Result
-	for _, name := range f.Machines() {
+	for i, name := range f.Machines() {
 		if err := f.SetMachine(&o, name); err != nil {
 			return err
 		}
+		f.Machine = name
 		res, err := m.Run(ctx, o)
 		if err != nil {
 			return input.InFile(file, err)
 		}
-		results = append(results, res)
+		if !f.Summary {
+			results = append(results, res)
+			continue
+		}
+		if i > 0 {
+			if _, err := fmt.Fprintln(w); err != nil {
+				return err
+			}
+		}
+		if err := summarize(res, o); err != nil {
+			return err
+		}
+	}
+	if f.Summary {
+		return nil
 	}
 	return text.WriteMachines(w, results)
 }

@@ -205,7 +205,13 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if several, err := f.severalMachines(); err != nil {
 		return err
 	} else if several {
-		return f.printMachines(ctx, c.OutOrStdout(), m, o, file)
+		return f.printMachines(ctx, c.OutOrStdout(), m, o, file, func(res *anesim.Result, o anesim.Options) error {
+			x, err := f.explainNetwork(ctx, res, o, file)
+			if err != nil {
+				return input.InFile(file, err)
+			}
+			return text.WriteNetworkSummary(c.OutOrStdout(), res, report.NewNetwork(res), x, f.formatExplainCommand(file))
+		})
 	}
 	bar := terminal.NewMeter(c.ErrOrStderr())
 	defer bar.End()
@@ -323,6 +329,8 @@ func (f *modelFlags) checkFlags(changed func(flag string) bool) error {
 		return usage.Errorf("--rate and --idle are mutually exclusive: --rate chooses the gap")
 	case f.rate > 0 && len(f.Machines()) > 1:
 		return usage.Errorf("--rate requires a single machine")
+	case len(f.Machines()) > 1 && (f.values || f.emit != "" || f.l2 || f.top != 0 || f.strict || f.compute != ""):
+		return usage.Errorf("--machine %s: several machines print one table of calls, or with --summary a summary each: without --values, --precision, --compare, --emit, --l2, --top, --strict and --compute", f.Machine)
 	case f.top < 0:
 		return usage.Errorf("--top %d: want 0 or more", f.top)
 	case !f.values && (f.Out != "" || len(f.In) > 0):

@@ -162,7 +162,9 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 	if several, err := f.severalMachines(); err != nil {
 		return err
 	} else if several {
-		return f.printMachines(ctx, stdout, m, o, how.file)
+		return f.printMachines(ctx, stdout, m, o, how.file, func(res *anesim.Result, _ anesim.Options) error {
+			return text.WriteRunSummary(stdout, res, report.NewRun(res), f.formatExplainOfRun(m, how))
+		})
 	}
 	if err := f.planOutputs(m); err != nil {
 		return err

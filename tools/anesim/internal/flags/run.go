@@ -102,7 +102,7 @@ func (f *Run) RegisterOnly(s *pflag.FlagSet, names ...string) {
 // AllowMachines lets --machine, a flag of s, name several machines.
 func (f *Run) AllowMachines(s *pflag.FlagSet) {
 	f.several = true
-	s.Lookup("machine").Usage += "; several with commas print one table"
+	s.Lookup("machine").Usage += "; several with commas print one table of calls, or with --summary a summary each"
 }
 
 // IdleHelp is the help text about the effect of --idle on a report.

@@ -1,8 +1,11 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"anesim"
 	"anesim/hw"
@@ -73,22 +76,29 @@ func WriteHostShare(w io.Writer, d *explain.Explanation, o *anesim.Options) erro
 }
 
 // WriteMachines writes the time of a call on several machines, a row each. All results are of one
-// model.
+// model. Without a terminal, the table is as wide as a summary.
 func WriteMachines(w io.Writer, results []*anesim.Result) error {
 	p := newPager(w)
-	t := terminal.NewTable(terminal.Word("machine", 0), terminal.Number("engine", 2), terminal.Number("host", 3), terminal.Number("a call", 0),
-		terminal.Number(hw.IntervalPercent, 0), terminal.Word("how it is found", 1), terminal.Number("rows", 4))
+	p.Width = cmp.Or(p.Width, summaryWidth)
+	const interval, found, rows = hw.IntervalPercent + " of calls", "how", "rows"
+	t := terminal.NewTable(terminal.Word("machine", 0), terminal.Number("engine", 1), terminal.Number("host", 3), terminal.Number("a call", 0),
+		terminal.Number(interval, 0), terminal.Word(found, 0), terminal.Number(rows, 2))
 	scaled := false
 	for _, res := range results {
 		m, call, b := res.Options.Machine, res.Call(), res.CallBounds()
 		n := clock.Nanoseconds(max(1, res.Options.Repeat))
-		t.Add(m.Name, report.TimeText(res.Report.Time/n), report.TimeText(res.Host()/n), report.TimeText(call),
-			fmt.Sprintf("%s to %s", report.TimeAs(b.Low, call), report.TimeAs(b.High, call)), m.Found(), fmt.Sprint(m.Call.Rows))
 		scaled = scaled || m.Scaled
+		how, _, _ := strings.Cut(m.Found(), " ") // the rest is below the table
+		t.Add(m.Name, report.TimeText(res.Report.Time/n), report.TimeText(res.Host()/n), report.TimeText(call),
+			fmt.Sprintf("%s to %s", report.TimeText(b.Low), report.TimeText(b.High)), how, fmt.Sprint(b.Rows))
 	}
 	p.printf("%s: a call, mean of a loop", report.Printable(results[0].Model.Name()))
 	p.Table(t, 0)
-	p.printf("80%%: %s calls should fall in this range, judging by the errors on published calls whose machine, session or network the fit had not seen", hw.IntervalWords)
+	omitted := t.Omitted(p.Width)
+	p.printf("%s: %s calls should fall in this range", interval, hw.IntervalWords)
+	if !slices.Contains(omitted, rows) {
+		p.printf("%s: published calls on whose errors the range rests; the fit had not seen their machine, session or network", rows)
+	}
 	if scaled {
 		p.printf("scaled: programs of that generation are not modelled; the time is that of an M1's program at the clock and the memory rate of the machine")
 	}

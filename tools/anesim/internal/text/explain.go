@@ -108,7 +108,7 @@ func (p pager) printMachines(list []explain.Change) {
 		return
 	}
 	p.printf("")
-	p.printf("Which parts of the chip limit it, found by timing the same work on variants of it (--chip):")
+	p.printf("Which parts of the chip limit it, found by timing the same work on variants of it:")
 	var none []string
 	for i := range list {
 		c := &list[i]
