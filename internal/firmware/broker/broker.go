@@ -160,11 +160,12 @@ const DefaultDepth = 4
 type Broker struct {
 	clients []*Client
 	models  map[string]*Model
-	turns   []*pending
+	turns   []*turn
 	served  uint64
 }
 
-type pending struct {
+// A turn is a request that waits until the broker runs it.
+type turn struct {
 	inst *Instance
 	prio queue.Priority
 	seq  uint64
@@ -243,7 +244,7 @@ func (c *Client) Disconnect() {
 	}
 	b := c.broker
 	b.clients = slices.DeleteFunc(b.clients, func(x *Client) bool { return x == c })
-	b.turns = slices.DeleteFunc(b.turns, func(p *pending) bool { return p.inst.client == c })
+	b.turns = slices.DeleteFunc(b.turns, func(x *turn) bool { return x.inst.client == c })
 }
 
 func (c *Client) requireEntitlement(method, entitlement string) error {
@@ -330,7 +331,7 @@ func (i *Instance) Release() {
 
 // Depth returns how many requests the instance may have in flight.
 func (i *Instance) Depth() int {
-	return LimitDepth(i.Options.QueueDepth, slices.ContainsFunc(i.client.broker.turns, func(p *pending) bool { return p.inst.client != i.client }))
+	return LimitDepth(i.Options.QueueDepth, slices.ContainsFunc(i.client.broker.turns, func(x *turn) bool { return x.inst.client != i.client }))
 }
 
 // LimitDepth returns how many requests an instance with the given queue depth may have in flight, where
@@ -352,7 +353,7 @@ func (i *Instance) Submit(run func()) bool {
 	b := i.client.broker
 	b.served++
 	i.inFlight++
-	b.turns = append(b.turns, &pending{i, i.client.QoS.Priority(), b.served, run})
+	b.turns = append(b.turns, &turn{i, i.client.QoS.Priority(), b.served, run})
 	return true
 }
 

@@ -67,6 +67,8 @@ func (c *Controller) triggerCacheRequest(m *Message, r *Reply) {
 		err = checkAllowedLists(m.ID, &inputs)
 	}
 	x := c.cache[cacheKey{m.Program, m.Process, m.Procedure}]
+	// What is wrong with the message itself comes before the state of the request, and secure mode, which
+	// refuses all calls alike, last.
 	switch {
 	case err != nil:
 		r.refuseForError(err)

@@ -6,6 +6,19 @@ import "fmt"
 // index is its number (assumed: the documents give the limit of 32 but no mapping).
 const notificationBell = 2
 
+// doorbells is the number of doorbells of a mailbox.
+const doorbells = 32
+
+// Doorbell returns the word that rings the doorbell with the given index when it is written to the
+// doorbell register. Only the bit with that index is set. Doorbell returns an error if index is not
+// below doorbells.
+func Doorbell(index uint32) (word uint32, err error) {
+	if index >= doorbells {
+		return 0, fmt.Errorf("doorbell index is %d; want 0 to %d", index, doorbells-1)
+	}
+	return 1 << index, nil
+}
+
 // A Mailbox models the memory that host and controller share. It holds a ring in each direction for
 // each channel, a ring for the controller's notifications, and the doorbells that announce new
 // messages.

@@ -5,19 +5,6 @@ import (
 	"fmt"
 )
 
-// doorbells is the number of doorbells of a mailbox.
-const doorbells = 32
-
-// Doorbell returns the word that rings the doorbell with the given index when it is written to the
-// doorbell register. Only the bit with that index is set. Doorbell returns an error if index is not
-// below doorbells.
-func Doorbell(index uint32) (word uint32, err error) {
-	if index >= doorbells {
-		return 0, fmt.Errorf("doorbell index is %d; want 0 to %d", index, doorbells-1)
-	}
-	return 1 << index, nil
-}
-
 // DefaultDepth is the default capacity of a ring in messages. The value is assumed.
 const DefaultDepth = 64
 

@@ -1,20 +1,23 @@
 package command
 
-// A Step names one step of the sequence in which the controller rings the host's doorbell.
+// A Step is one step of the sequence in which the controller rings the host's doorbell, in words.
 type Step string
 
-// completionStore lists the steps by which the controller rings the host: a posted write
-// inside a window, with interrupts off. Clearing bit 39 of the implementation-defined
-// register S3_3_C15_C8_0 opens the window, and setting it closes the window (decompiled).
-var completionStore = [...]Step{
-	"interrupts off",
-	"clear bit 39 of S3_3_C15_C8_0",
-	"store the doorbell word to the host's register",
-	"barrier",
-	"read S3_3_C15_C8_0: bit 1 is an uncorrectable cache error, bit 7 a rejected transaction",
-	"set bit 39 of S3_3_C15_C8_0",
-	"interrupts on",
-}
+// Steps by which the controller rings the host: a posted write inside a window, with interrupts off.
+// Clearing bit 39 of the implementation-defined register S3_3_C15_C8_0 opens the window, and setting it
+// closes the window (decompiled).
+const (
+	maskInterrupts   Step = "interrupts off"
+	openWindow       Step = "clear bit 39 of S3_3_C15_C8_0"
+	storeWord        Step = "store the doorbell word to the host's register"
+	waitForStore     Step = "barrier"
+	readStatus       Step = "read S3_3_C15_C8_0: bit 1 is an uncorrectable cache error, bit 7 a rejected transaction"
+	closeWindow      Step = "set bit 39 of S3_3_C15_C8_0"
+	unmaskInterrupts Step = "interrupts on"
+)
+
+// completionStore lists the steps in their order.
+var completionStore = [...]Step{maskInterrupts, openWindow, storeWord, waitForStore, readStatus, closeWindow, unmaskInterrupts}
 
 // Bits of S3_3_C15_C8_0 (decompiled).
 const (
@@ -57,30 +60,30 @@ func (w *Window) Store(word uint32) (committed bool) {
 	if !w.AtRest() {
 		return false
 	}
-	for i, s := range completionStore {
-		// The cases are indices of completionStore. The barrier, step 3, changes no state: this model
-		// completes a store at once.
-		switch i {
-		case 0:
+	for _, s := range completionStore {
+		switch s {
+		case maskInterrupts:
 			w.masked = true
-		case 1:
+		case openWindow:
 			w.register &^= windowClosed
-		case 2:
+		case storeWord:
 			// The error bits are there from the store on, and a trace shows them, but the controller
-			// learns of them only when it reads the register, in step 4. A failed store does not end
-			// the sequence: the window must be closed and interrupts turned on again.
+			// learns of them only when it reads the register. A failed store does not end the
+			// sequence: the window must be closed and interrupts turned on again.
 			if w.Fault != nil {
 				w.register |= w.Fault() & storeIsRefused
 			}
 			if committed = StoreCommitted(w.register); committed {
 				w.Host |= word
 			}
-		case 4:
+		case waitForStore:
+			// This model completes a store at once.
+		case readStatus:
 			committed = StoreCommitted(w.register)
 			w.register &^= storeIsRefused
-		case 5:
+		case closeWindow:
 			w.register |= windowClosed
-		case 6:
+		case unmaskInterrupts:
 			w.masked = false
 		}
 		if w.Trace != nil {

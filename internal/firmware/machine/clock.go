@@ -26,9 +26,9 @@ type timeline struct {
 	machine  *Machine
 	inFlight int // calls past the gate at a time
 	events   []timedEvent
-	gate     []*outstanding // calls at the gate, the oldest first
-	inside   int            // calls past the gate
-	open     []*outstanding // calls whose clients do not know their end yet, the oldest first
+	gate     []*clientCall // calls at the gate, the oldest first
+	inside   int           // calls past the gate
+	open     []*clientCall // calls whose clients do not know their end yet, the oldest first
 
 	// Counts of calls, which the statistics report.
 	posted, completed, expired, closed, late uint64
@@ -38,12 +38,12 @@ type timeline struct {
 // A timedEvent is something that happens to a call at a time.
 type timedEvent struct {
 	at   clock.Nanoseconds
-	do   func(*outstanding)
-	call *outstanding
+	do   func(*clientCall)
+	call *clientCall
 }
 
-// An outstanding is a client's call from its start until its completion.
-type outstanding struct {
+// A clientCall is a client's call from its start until its completion.
+type clientCall struct {
 	*driver.Submission
 	path    host.Path
 	extra   clock.Nanoseconds // further time of the client's process, which depends on the results
@@ -71,8 +71,8 @@ func (m *Machine) Submit(s *driver.Submission) bool {
 	if len(t.open) >= m.mailbox.Depth() {
 		return false
 	}
-	o := &outstanding{Submission: s}
-	hung := slices.ContainsFunc(t.open, func(x *outstanding) bool { return x.Process == s.Process })
+	o := &clientCall{Submission: s}
+	hung := slices.ContainsFunc(t.open, func(x *clientCall) bool { return x.Process == s.Process })
 	t.open = append(t.open, o)
 	switch h := m.engine.session.Options().Host; {
 	case m.engine.held: // a script decides when the request runs: it costs no time of the host
@@ -91,14 +91,14 @@ func (m *Machine) Submit(s *driver.Submission) bool {
 // most for the given time until the call ends. The message arrives at once.
 func (m *Machine) SendWithin(msg *command.Message, limit time.Duration) (end driver.End) {
 	t := m.timeline
-	o := &outstanding{Submission: &driver.Submission{Message: msg, Wait: true, Timeout: limit, Done: func(e driver.End) { end = e }}}
+	o := &clientCall{Submission: &driver.Submission{Message: msg, Wait: true, Timeout: limit, Done: func(e driver.End) { end = e }}}
 	t.open = append(t.open, o)
 	t.beginAtOnce(o)
 	return end
 }
 
 // begin starts call o now. A hung call makes no progress.
-func (t *timeline) begin(o *outstanding, hung bool) {
+func (t *timeline) begin(o *clientCall, hung bool) {
 	t.startTimeout(o)
 	if !hung {
 		t.schedule(o.path.Outside, o, t.waitAtGate)
@@ -107,7 +107,7 @@ func (t *timeline) begin(o *outstanding, hung bool) {
 }
 
 // beginAtOnce starts call o at the ring. If requests are held, its client does not wait.
-func (t *timeline) beginAtOnce(o *outstanding) {
+func (t *timeline) beginAtOnce(o *clientCall) {
 	t.startTimeout(o)
 	t.post(o)
 	if t.machine.engine.held && o.Wait && !o.over {
@@ -140,7 +140,7 @@ func (t *timeline) explain() string {
 }
 
 // startTimeout makes call o expire when its time is up, counted from now.
-func (t *timeline) startTimeout(o *outstanding) {
+func (t *timeline) startTimeout(o *clientCall) {
 	if o.Timeout > 0 {
 		t.schedule(clock.Nanoseconds(o.Timeout.Nanoseconds()), o, t.expire)
 	}
@@ -148,7 +148,7 @@ func (t *timeline) startTimeout(o *outstanding) {
 
 // await runs the clock until call o ends, if its client waits. If nothing can happen any more, it
 // gives up.
-func (t *timeline) await(o *outstanding) {
+func (t *timeline) await(o *clientCall) {
 	t.stuck = ""
 	for o.Wait && !o.over {
 		if more, err := t.advance(true); !more || err != nil {
@@ -162,7 +162,7 @@ func (t *timeline) await(o *outstanding) {
 
 // schedule makes do happen to call o after a time from now. Things that happen at the same time
 // happen in the order in which they were scheduled.
-func (t *timeline) schedule(after clock.Nanoseconds, o *outstanding, do func(*outstanding)) {
+func (t *timeline) schedule(after clock.Nanoseconds, o *clientCall, do func(*clientCall)) {
 	at := t.machine.engine.queue.Now() + after
 	i := len(t.events)
 	for i > 0 && t.events[i-1].at > at {
@@ -236,7 +236,7 @@ func (t *timeline) runUntil(at clock.Nanoseconds, run bool) error {
 }
 
 // waitAtGate makes o wait at the gate.
-func (t *timeline) waitAtGate(o *outstanding) {
+func (t *timeline) waitAtGate(o *clientCall) {
 	if o.state == forgotten {
 		return
 	}
@@ -262,7 +262,7 @@ func (t *timeline) admit() {
 }
 
 // post puts the command of o on the ring and rings the doorbell.
-func (t *timeline) post(o *outstanding) {
+func (t *timeline) post(o *clientCall) {
 	if o.state == forgotten {
 		return
 	}
@@ -298,7 +298,7 @@ func (t *timeline) requestEnded(q *request, dropped bool) {
 
 // answer notes that the controller has answered the command of o. The host still needs its time; the
 // client's part of it does not hold up other calls.
-func (t *timeline) answer(o *outstanding) {
+func (t *timeline) answer(o *clientCall) {
 	if o.state == posted {
 		o.state = answered
 	}
@@ -313,7 +313,7 @@ func (t *timeline) answer(o *outstanding) {
 }
 
 // complete opens the gate again, and tells the client how its call ended unless it no longer waits.
-func (t *timeline) complete(o *outstanding) {
+func (t *timeline) complete(o *clientCall) {
 	if o.state == forgotten {
 		t.late++
 	} else {
@@ -324,14 +324,14 @@ func (t *timeline) complete(o *outstanding) {
 }
 
 // reportEnd tells the client of o how its call ended.
-func (t *timeline) reportEnd(o *outstanding) {
+func (t *timeline) reportEnd(o *clientCall) {
 	o.over = true
 	t.removeCall(o)
 	o.Done(driver.End{Reply: o.reply})
 }
 
 // expire ends call o, whose time is up. Its request is aborted.
-func (t *timeline) expire(o *outstanding) {
+func (t *timeline) expire(o *clientCall) {
 	if o.over {
 		return
 	}
@@ -357,13 +357,13 @@ func (m *Machine) Cancel(process uint64) {
 
 // drop forgets call o, which has not ended, and aborts its request. If the engine executes a run of
 // the request, the completion still comes, but late.
-func (t *timeline) drop(o *outstanding) {
+func (t *timeline) drop(o *clientCall) {
 	t.removeCall(o)
 	was := o.state
 	o.state = forgotten
 	switch {
 	case was == outside:
-		t.gate = slices.DeleteFunc(t.gate, func(x *outstanding) bool { return x == o })
+		t.gate = slices.DeleteFunc(t.gate, func(x *clientCall) bool { return x == o })
 	case was == answered || was == posted && t.machine.engine.abortInRun(o.request):
 		// It completes later.
 	case was == posted:
@@ -376,7 +376,7 @@ func (t *timeline) drop(o *outstanding) {
 }
 
 // openGate opens the gate for the next call if o has passed it.
-func (t *timeline) openGate(o *outstanding) {
+func (t *timeline) openGate(o *clientCall) {
 	if o.gated {
 		o.gated = false
 		t.inside--
@@ -384,6 +384,6 @@ func (t *timeline) openGate(o *outstanding) {
 	}
 }
 
-func (t *timeline) removeCall(o *outstanding) {
-	t.open = slices.DeleteFunc(t.open, func(x *outstanding) bool { return x == o })
+func (t *timeline) removeCall(o *clientCall) {
+	t.open = slices.DeleteFunc(t.open, func(x *clientCall) bool { return x == o })
 }

@@ -230,6 +230,8 @@ func (x *executor) Call(h command.Header, c command.Call) (s command.Status, why
 		return command.Malformed, err.Error()
 	}
 	x.latest = q
+	// A call that waits for events is accepted now, as is one whose run the caller leaves to the timeline or to
+	// a script; a notification tells of its end.
 	if !x.events.Reached(c.Wait) {
 		x.parked = append(x.parked, q)
 		return command.OK, ""

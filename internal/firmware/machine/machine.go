@@ -66,7 +66,7 @@ type Options struct {
 // New returns a machine with an idle engine whose controller has not booted. Calls of
 // programs end when ctx is done. New returns the errors of [engine.New].
 func New(ctx context.Context, o Options) (*Machine, error) {
-	if o.Engine.AddressEnd == 0 {
+	if o.Engine.AddressEnd == 0 { // programs and buffers share the space that the kernel's address translation has
 		o.Engine.AddressEnd = loader.AddressSpaceEnd
 	}
 	s, err := engine.New(o.Engine)
@@ -80,6 +80,8 @@ func New(ctx context.Context, o Options) (*Machine, error) {
 	m := &Machine{engine: x, leased: map[string]uint64{}, broker: broker.New(), mailbox: command.NewMailbox(o.RingDepth), controller: command.NewController(x)}
 	m.timeline = &timeline{machine: m, inFlight: max(1, o.InFlight)}
 	x.queue.Preemption = o.Preemption
+	// The executor has functions instead of the machine: what it executes does not depend on who waits
+	// for it.
 	x.queue.Observe = m.observe
 	x.advance = m.timeline.advance
 	x.notify = m.takeNotifications
@@ -89,6 +91,7 @@ func New(ctx context.Context, o Options) (*Machine, error) {
 		}
 	}
 	x.ended = func(q *request) {
+		// The host has the notification of the end before the next request starts.
 		m.controller.Ended(q.header, q.resultStatus())
 		m.takeNotifications()
 	}
@@ -102,6 +105,7 @@ func New(ctx context.Context, o Options) (*Machine, error) {
 func (m *Machine) observe(e queue.Event) {
 	x := m.engine
 	q := x.pending[e.ID]
+	// The request is forgotten before anyone learns of its end: a client may send the next one at once.
 	switch e.Kind {
 	case queue.Finished:
 		x.finished++

@@ -23,8 +23,8 @@ type request struct {
 	procedure *procedure
 	header    command.Header
 	call      command.Call
-	id        queue.ID     // once it is in a queue
-	owner     *outstanding // the client's call that it belongs to, or nil
+	id        queue.ID    // once it is in a queue
+	owner     *clientCall // the client's call that it belongs to, or nil
 
 	pass   *engine.Call
 	unbind func() // nil before the call has begun
