@@ -109,9 +109,9 @@ type device struct {
 	models []*anesim.Model
 }
 
-func openDevice(t *testing.T) *device {
+func openDevice(t *testing.T, o machine.Options) *device {
 	t.Helper()
-	m, err := machine.New(t.Context(), machine.Options{Engine: engine.Options{Values: true, Seed: 1}})
+	m, err := machine.New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,14 @@ func openDevice(t *testing.T) *device {
 	if r := d.send(command.Control, command.Boot, -1, nil); r.Status != command.OK {
 		t.Fatal(r.Why)
 	}
-	client, ret := m.Driver().NewUserClient(driver.Control, driver.Entitlements(driver.KernelEntitlements()), false)
+	d.open(t)
+	return d
+}
+
+// open makes the device's client a new one.
+func (d *device) open(t *testing.T) {
+	t.Helper()
+	client, ret := d.Driver().NewUserClient(driver.Control, driver.Entitlements(driver.KernelEntitlements()), false)
 	if ret != driver.Success {
 		t.Fatal(ret)
 	}
@@ -127,7 +134,6 @@ func openDevice(t *testing.T) *device {
 	if ret := d.call("ANE_DeviceOpen", driver.OpenRequest()); ret != driver.Success {
 		t.Fatal(ret)
 	}
-	return d
 }
 
 // send sends a command to the program in a slot, without a client.
@@ -136,11 +142,14 @@ func (d *device) send(ch command.Channel, id command.ID, slot int, body []byte) 
 }
 
 // call calls a selector of the driver with a struct of its size.
-func (d *device) call(name string, in []byte) driver.Return {
+func (d *device) call(name string, in []byte) driver.Return { return call(d.client, name, in, nil) }
+
+// call calls a selector as a client. If wake is not nil, it gets the completion of the request.
+func call(c *driver.Client, name string, in []byte, wake func(driver.Completion)) driver.Return {
 	table := driver.Selectors(driver.Control)
 	s := table[slices.IndexFunc(table, func(s driver.Selector) bool { return s.Name == name })]
 	in = append(in, make([]byte, int(s.StructIn)-len(in))...)
-	return d.client.Call(s.Number, driver.Arguments{Scalars: make([]uint64, s.ScalarsIn), Struct: in, ScalarsOut: s.ScalarsOut, StructOut: s.StructOut}).Return
+	return c.Call(s.Number, driver.Arguments{Scalars: make([]uint64, s.ScalarsIn), Struct: in, ScalarsOut: s.ScalarsOut, StructOut: s.StructOut, Wake: wake}).Return
 }
 
 // load loads a model into the next slot, and prepares it.
@@ -241,7 +250,7 @@ func TestSizesAgreeOnEveryPath(t *testing.T) {
 	tried := map[pair]bool{}
 	fixed, served, refused, programs := families, 0, 0, 0
 	for served < *pairs && !t.Failed() {
-		d := openDevice(t)
+		d := openDevice(t, machine.Options{Engine: engine.Options{Values: true, Seed: 1}})
 		for len(d.models) < 40 && served < *pairs { // the controller has 64 slots
 			var f family
 			if len(fixed) > 0 {
