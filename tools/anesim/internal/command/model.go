@@ -133,7 +133,7 @@ and --backends replaces them:
 ` + profilesHelp,
 		Example: `  anesim model tools/anesim/examples/resnet50.yaml
   anesim model net.onnx --values --in image=x.npy --out results/ --json
-  anesim model net.onnx --precision --compare fp32 --in image=x.npy
+  anesim model net.onnx --precision --compare fp32 --summary --in image=x.npy
   anesim model net.onnx --dim batch=4,height=640 --emit net.hwx
   anesim model net.yaml --pprof net.pb.gz && go tool pprof -top -cum net.pb.gz`,
 		Args:              usage.OneFile,
@@ -321,8 +321,8 @@ func (f *modelFlags) checkFlags(changed func(flag string) bool) error {
 		return usage.Errorf("--precision and --compare report accuracy instead of times: without --l2, --top and --compute")
 	case f.values && f.TimingOnly:
 		return usage.Errorf("--values and --timing-only are mutually exclusive")
-	case f.Summary && (f.compare != "" || f.l2 || f.top != 0 || f.compute != ""):
-		return usage.Errorf("--summary and --compare, --compute, --l2 or --top are mutually exclusive")
+	case f.Summary && (f.l2 || f.top != 0 || f.compute != ""):
+		return usage.Errorf("--summary and --compute, --l2 or --top are mutually exclusive")
 	case changed("rate") && !(f.rate >= 1e-3 && f.rate <= 1e9):
 		return usage.Errorf("--rate %g: want calls a second, such as 30", f.rate)
 	case f.rate > 0 && changed("idle"):
@@ -347,10 +347,7 @@ func (f *modelFlags) printReport(w io.Writer, res *anesim.Result, doc *report.Ne
 	case f.CSV:
 		return report.WriteNetworkCSV(w, doc)
 	case f.Precision || f.compare != "":
-		if err := f.printAccuracy(w, doc); err != nil {
-			return err
-		}
-		return text.WriteCache(w, doc.Cache)
+		return f.printAccuracy(w, res, doc)
 	case f.Summary:
 		return text.WriteNetworkSummary(w, res, doc, x, f.formatExplainCommand(doc.File))
 	}
@@ -366,21 +363,33 @@ func (f *modelFlags) printReport(w io.Writer, res *anesim.Result, doc *report.Ne
 }
 
 // printAccuracy writes the reports of --precision and --compare as text.
-func (f *modelFlags) printAccuracy(w io.Writer, doc *report.Network) error {
+func (f *modelFlags) printAccuracy(w io.Writer, res *anesim.Result, doc *report.Network) error {
+	a := text.Accuracy{Name: doc.Network, Noun: "layer", FP32: doc.FP32, Result: res}
 	if f.Precision {
-		if err := text.WritePrecision(w, doc.Network, "layer", doc.PrecisionRows()); err != nil {
+		a.Rows = doc.PrecisionRows()
+	}
+	if f.Summary {
+		return text.WriteAccuracySummary(w, &a)
+	}
+	if f.Precision {
+		if err := text.WritePrecision(w, doc.Network, "layer", a.Rows); err != nil {
 			return err
 		}
 	}
-	if f.compare == "" {
-		return nil
-	}
-	if f.Precision {
+	if f.Precision && f.compare != "" {
 		if _, err := fmt.Fprintln(w); err != nil {
 			return err
 		}
 	}
-	return text.WriteComparison(w, doc.Network, doc.FP32)
+	if f.compare != "" {
+		if err := text.WriteComparison(w, doc.Network, doc.FP32); err != nil {
+			return err
+		}
+	}
+	if err := text.EndAccuracy(w, &a); err != nil {
+		return err
+	}
+	return text.WriteCache(w, doc.Cache)
 }
 
 // writeOutputs writes the output tensors. It returns an error if the network faulted or, with

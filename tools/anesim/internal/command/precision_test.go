@@ -89,6 +89,42 @@ func TestPrecisionText(t *testing.T) {
 	}
 }
 
+// The summary on accuracy has the figures of the JSON report, says which inputs were made up and what the
+// figures leave out, and fits a screen.
+func TestAccuracySummary(t *testing.T) {
+	file := writeNetwork(t, manyKeys)
+	doc := runNetwork(t, file, "--precision", "--compare", "fp32")
+	out, errs, code := invoke("model", file, "--precision", "--compare", "fp32", "--summary")
+	if code != exitDone {
+		t.Fatal(errs)
+	}
+	words := strings.Join(strings.Fields(out), " ")
+	for _, want := range []string{
+		fmt.Sprintf("differs from float32 by %.2g%%", 100**doc.FP32.Outputs[0].Error), "1 of 1 layer lose",
+		"a power of two on the weights helps 1", "scores, values: pseudo-random", "rounding them to fp16 is not in these figures", "verdict fp16 shows",
+	} {
+		if !strings.Contains(words, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if n := strings.Count(out, "\n"); n > 24 {
+		t.Errorf("%d lines", n)
+	}
+	if full, _, _ := invoke("model", file, "--precision", "--compare", "fp32"); strings.Count(full, "\n") <= strings.Count(out, "\n") {
+		t.Error("the report is not longer than its summary")
+	}
+	// A copy is exact: nothing hurts, and no sum is there to lose.
+	copied := writeNetwork(t, "inputs: {x: {c: 4, h: 2, w: 2}}\nlayers:\n- {op: transpose, perm: cwh}\n")
+	in := filepath.Join(t.TempDir(), "x.f16")
+	if err := os.WriteFile(in, make([]byte, 32), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, errs, code = invoke("model", copied, "--precision", "--compare", "fp32", "--summary", "--in", "x="+in)
+	if code != exitDone || !strings.Contains(out, "fp16 does not hurt") || !strings.Contains(out, "no layer multiplies") || strings.Contains(out, "pseudo-random") {
+		t.Errorf("exit %d: %s%s", code, errs, out)
+	}
+}
+
 // A user cannot scale the weights of an average pool or of a pad. The advice is to scale the input, and it
 // helps.
 func TestPrecisionOfLayersWithoutWeights(t *testing.T) {

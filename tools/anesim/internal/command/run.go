@@ -258,7 +258,14 @@ func (f *runFlags) writeReport(w io.Writer, m *anesim.Model, res *anesim.Result,
 		return report.WriteDocument(w, doc)
 	}
 	if f.Precision {
-		return text.WritePrecision(w, doc.Program, "descriptor", doc.PrecisionRows())
+		a := text.Accuracy{Name: doc.Program, Noun: "descriptor", Rows: doc.PrecisionRows(), Result: res}
+		if f.Summary {
+			return text.WriteAccuracySummary(w, &a)
+		}
+		if err := text.WritePrecision(w, doc.Program, a.Noun, a.Rows); err != nil {
+			return err
+		}
+		return text.EndAccuracy(w, &a)
 	}
 	explain := f.formatExplainOfRun(m, how)
 	if f.Summary {

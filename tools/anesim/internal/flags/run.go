@@ -227,8 +227,8 @@ func (f *Run) checkFlags() error {
 		return usage.Errorf("--baseline requires --html; to compare without a page, use anesim check")
 	case f.JSON && f.CSV:
 		return usage.Errorf("--json and --csv are mutually exclusive")
-	case f.Summary && (f.JSON || f.CSV || f.Precision || f.Counters || f.Constants):
-		return usage.Errorf("--summary and --json, --csv, --precision, --counters or --constants are mutually exclusive")
+	case f.Summary && (f.JSON || f.CSV || f.Counters || f.Constants):
+		return usage.Errorf("--summary and --json, --csv, --counters or --constants are mutually exclusive")
 	case f.Repeat < 1:
 		return usage.Errorf("--repeat %d: want 1 or more", f.Repeat)
 	case f.CSV && f.Repeat > maxRowRepeat:

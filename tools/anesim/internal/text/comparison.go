@@ -50,12 +50,6 @@ func WriteComparison(w io.Writer, name string, c *fp32.Comparison) error {
 		"float32 has the same layers, with the same weights in fp16, and exact functions",
 		"in place of activation tables",
 	})
-	// On a terminal the first lines have scrolled away, so the answer comes again at the end.
-	if p.Width > 0 {
-		p.printf("")
-		p.printOutputs(name, c)
-		p.printf("(weights are fp16 in both; without --in, inputs are pseudo-random)")
-	}
 	return p.Err
 }
 
