@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"anesim"
+	"anesim/bench/internal/architectures"
 	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/hw/host"
@@ -111,58 +112,58 @@ func NetworkRows() []NetworkRow {
 	// The widths and depths are those of the published models.
 	return []NetworkRow{
 		phone("r0214", "MobileOne-S0", "MobileOne", pro, 790, mobileOne, func() string {
-			return buildMobileOne("mobileone_s0", [5]int{48, 48, 128, 256, 1024}, [2]int{})
+			return architectures.MobileOne("mobileone_s0", [5]int{48, 48, 128, 256, 1024}, [2]int{})
 		}),
 		phone("r0216", "MobileOne-S2", "MobileOne", pro, 1180, mobileOne, func() string {
-			return buildMobileOne("mobileone_s2", [5]int{64, 96, 256, 640, 2048}, [2]int{})
+			return architectures.MobileOne("mobileone_s2", [5]int{64, 96, 256, 640, 2048}, [2]int{})
 		}),
 		phone("r0218", "MobileOne-S4", "MobileOne", pro, 1860, mobileOne, func() string {
-			return buildMobileOne("mobileone_s4", [5]int{64, 192, 448, 896, 2048}, [2]int{5, 1})
+			return architectures.MobileOne("mobileone_s4", [5]int{64, 192, 448, 896, 2048}, [2]int{5, 1})
 		}),
 		phone("t007", "RepViT-M0.9", "RepViT", iphone, 900, repViT, func() string {
-			return buildRepViT("repvit_m0_9", [4]int{48, 96, 192, 384}, [4]string{"100", "0100", "0101010101010100", "010"})
+			return architectures.RepViT("repvit_m0_9", [4]int{48, 96, 192, 384}, [4]string{"100", "0100", "0101010101010100", "010"})
 		}),
 		phone("t009", "RepViT-M1.1", "RepViT", iphone, 1100, repViT, func() string {
-			return buildRepViT("repvit_m1_1", [4]int{64, 128, 256, 512}, [4]string{"100", "0100", "01010101010100", "010"})
+			return architectures.RepViT("repvit_m1_1", [4]int{64, 128, 256, 512}, [4]string{"100", "0100", "01010101010100", "010"})
 		}),
 		phone("t011", "RepViT-M2.3", "RepViT", iphone, 2300, repViT, func() string {
-			return buildRepViT("repvit_m2_3", [4]int{80, 160, 320, 640}, [4]string{"1010100", "01010100", strings.Repeat("01", 17) + "00", "010"})
+			return architectures.RepViT("repvit_m2_3", [4]int{80, 160, 320, 640}, [4]string{"1010100", "01010100", strings.Repeat("01", 17) + "00", "010"})
 		}),
 		phone("t017", "RepNeXt-M0", "RepNeXt", iphone, 590, repNeXt, func() string {
-			return buildRepNeXt("repnext_m0", [4]int{40, 80, 160, 320}, [4]int{2, 2, 9, 1})
+			return architectures.RepNeXt("repnext_m0", [4]int{40, 80, 160, 320}, [4]int{2, 2, 9, 1})
 		}),
 		phone("t019", "RepNeXt-M2", "RepNeXt", iphone, 1000, repNeXt, func() string {
-			return buildRepNeXt("repnext_m2", [4]int{56, 112, 224, 448}, [4]int{3, 3, 15, 2})
+			return architectures.RepNeXt("repnext_m2", [4]int{56, 112, 224, 448}, [4]int{3, 3, 15, 2})
 		}),
 		phone("t021", "RepNeXt-M4", "RepNeXt", iphone, 1480, repNeXt, func() string {
-			return buildRepNeXt("repnext_m4", [4]int{64, 128, 256, 512}, [4]int{5, 5, 25, 4})
+			return architectures.RepNeXt("repnext_m4", [4]int{64, 128, 256, 512}, [4]int{5, 5, 25, 4})
 		}),
 		phone("t026", "EfficientFormer-L1", "EfficientFormer", iphone, 1600, former, func() string {
-			return buildEfficientFormer("efficientformer_l1", [4]int{48, 96, 224, 448}, [4]int{3, 2, 6, 4}, 1)
+			return architectures.EfficientFormer("efficientformer_l1", [4]int{48, 96, 224, 448}, [4]int{3, 2, 6, 4}, 1)
 		}),
 		phone("t028", "EfficientFormer-L7", "EfficientFormer", iphone, 7000, former, func() string {
-			return buildEfficientFormer("efficientformer_l7", [4]int{96, 192, 384, 768}, [4]int{6, 6, 18, 8}, 8)
+			return architectures.EfficientFormer("efficientformer_l7", [4]int{96, 192, 384, 768}, [4]int{6, 6, 18, 8}, 8)
 		}),
 		phone("t036", "FastViT-T12", "FastViT", pro, 1200, fastViT, func() string {
-			return buildFastViT("fastvit_t12", [4]int{64, 128, 256, 512}, [4]int{2, 2, 6, 2}, 3)
+			return architectures.FastViT("fastvit_t12", [4]int{64, 128, 256, 512}, [4]int{2, 2, 6, 2}, 3)
 		}),
 		phone("t048", "MobileCLIP-B text", "MobileCLIP", max12, 3300, clip, func() string {
-			return buildCLIPText("mobileclip_b_text", 512, 8, 12)
+			return architectures.CLIPText("mobileclip_b_text", 512, 8, 12)
 		}),
-		phone("t049", "Depth Anything small", "Depth Anything", max12, 31100, depth, func() string { return buildDepthAnything(392, 518) }),
-		{"t050", "Depth Anything small", "Depth Anything", "m1max", "MacBook Pro M1 Max", "macOS 15", 32800, depth, func() string { return buildDepthAnything(392, 518) }},
-		{"r0189", "DenseNet-121", "DenseNet", "m1max", "MacBookPro M1 Max (2021)", "macOS 12", 2050.815, dense, buildDenseNet121},
-		{"t083", "ResNet-18", "ResNet", "m1pro", "MacBookPro M1 Pro", "", 900, "pytorch/executorch issue 5718", buildResNet18},
-		{"t075", "Whisper tiny encoder", "Whisper", "m1pro", "MacBook M1 Pro, a first call", "macOS 13.2", 30e3, whisperCPP, func() string { return buildWhisper(4, 384, 6) }},
-		{"t076", "Whisper base encoder", "Whisper", "m1pro", "MacBook M1 Pro, a first call", "macOS 13.2", 64e3, whisperCPP, func() string { return buildWhisper(6, 512, 8) }},
-		{"t058", "GPT-2 medium, 512 tokens", "GPT-2", "m1max", "MacBook Pro 2021", "", 103e3, smpanaro, func() string { return buildGPT2(24, 1024, 16, 512) }},
-		{"r0191", "GPT-2 large, 512 tokens", "GPT-2", "m1max", "MacBook Pro 2021", "", 210e3, smpanaro, func() string { return buildGPT2(36, 1280, 20, 512) }},
-		{"t074", "DistilBERT, 256 tokens", "DistilBERT", "m1max", "MacBook Pro 2021", "", 8700, smpanaro, func() string { return buildDistilBERT(256) }},
-		{"t052", "four MLPs of Llama 2 7B", "Llama 2", "m1max", "MacBook Pro M1 Max", "", 19420, "huggingface.co/smpanaro/coreml-joint-compression-test", func() string { return buildLlamaMLP(4) }},
-		{"p1", "Parakeet encoder", "Parakeet", "m1-mbp", "MacBookPro17,1", "macOS 27", 113270, parakeet, func() string { return buildParakeet(24) }},
-		{"p2", "Parakeet encoder", "Parakeet", "m1-linux", "MacBookPro17,1", "macOS 27", 137914, parakeet, func() string { return buildParakeet(24) }},
-		{"p3", "Parakeet encoder", "Parakeet", "m1max", "MacBookPro18,2", "macOS 26", 138180, parakeet, func() string { return buildParakeet(24) }},
-		{"p4", "Parakeet encoder", "Parakeet", "m1max-linux", "MacBookPro18,2", "macOS 26", 438577, parakeet, func() string { return buildParakeet(24) }},
+		phone("t049", "Depth Anything small", "Depth Anything", max12, 31100, depth, func() string { return architectures.DepthAnything(392, 518) }),
+		{"t050", "Depth Anything small", "Depth Anything", "m1max", "MacBook Pro M1 Max", "macOS 15", 32800, depth, func() string { return architectures.DepthAnything(392, 518) }},
+		{"r0189", "DenseNet-121", "DenseNet", "m1max", "MacBookPro M1 Max (2021)", "macOS 12", 2050.815, dense, architectures.DenseNet121},
+		{"t083", "ResNet-18", "ResNet", "m1pro", "MacBookPro M1 Pro", "", 900, "pytorch/executorch issue 5718", architectures.ResNet18},
+		{"t075", "Whisper tiny encoder", "Whisper", "m1pro", "MacBook M1 Pro, a first call", "macOS 13.2", 30e3, whisperCPP, func() string { return architectures.Whisper(4, 384, 6) }},
+		{"t076", "Whisper base encoder", "Whisper", "m1pro", "MacBook M1 Pro, a first call", "macOS 13.2", 64e3, whisperCPP, func() string { return architectures.Whisper(6, 512, 8) }},
+		{"t058", "GPT-2 medium, 512 tokens", "GPT-2", "m1max", "MacBook Pro 2021", "", 103e3, smpanaro, func() string { return architectures.GPT2(24, 1024, 16, 512) }},
+		{"r0191", "GPT-2 large, 512 tokens", "GPT-2", "m1max", "MacBook Pro 2021", "", 210e3, smpanaro, func() string { return architectures.GPT2(36, 1280, 20, 512) }},
+		{"t074", "DistilBERT, 256 tokens", "DistilBERT", "m1max", "MacBook Pro 2021", "", 8700, smpanaro, func() string { return architectures.DistilBERT(256) }},
+		{"t052", "four MLPs of Llama 2 7B", "Llama 2", "m1max", "MacBook Pro M1 Max", "", 19420, "huggingface.co/smpanaro/coreml-joint-compression-test", func() string { return architectures.LlamaMLP(4) }},
+		{"p1", "Parakeet encoder", "Parakeet", "m1-mbp", "MacBookPro17,1", "macOS 27", 113270, parakeet, func() string { return architectures.Parakeet(24) }},
+		{"p2", "Parakeet encoder", "Parakeet", "m1-linux", "MacBookPro17,1", "macOS 27", 137914, parakeet, func() string { return architectures.Parakeet(24) }},
+		{"p3", "Parakeet encoder", "Parakeet", "m1max", "MacBookPro18,2", "macOS 26", 138180, parakeet, func() string { return architectures.Parakeet(24) }},
+		{"p4", "Parakeet encoder", "Parakeet", "m1max-linux", "MacBookPro18,2", "macOS 26", 438577, parakeet, func() string { return architectures.Parakeet(24) }},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"anesim/bench/internal/architectures"
 	"anesim/hw"
 	"anesim/hw/evidence"
 	"anesim/hw/host"
@@ -74,7 +75,7 @@ func TestNetworks(t *testing.T) {
 			t.Errorf("a call on a phone with %s takes %.0f us by a fit of today, the preset has %.0f", software, float64(fit)/1e3, preset)
 		}
 	}
-	n, err := timeNetwork(resNet50(), layer.Newest, hw.M1(), host.Host{})
+	n, err := timeNetwork(architectures.ResNet50(), layer.Newest, hw.M1(), host.Host{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,31 +195,4 @@ func TestHostsKnowTheirChip(t *testing.T) {
 			t.Errorf("host %s is on chip %q, its rows are of %q", name, h.Chip, chips[name])
 		}
 	}
-}
-
-// resNet50 returns the layers of ResNet-50 version 1.5, which has the stride in the 3x3
-// convolution.
-func resNet50() string {
-	a := newArchitecture("resnet50", image(224))
-	a.addLayer("op: conv, cout: 64, k: 7, stride: 2, pad: 3, bias: true, act: relu")
-	a.addLayer("op: pool, kind: max, k: 3, stride: 2, pad: 1")
-	for stage, blocks := range [...]int{3, 4, 6, 3} {
-		width := 64 << stage
-		for i := range blocks {
-			in, stride := a.last, 1
-			if i == 0 && stage > 0 {
-				stride = 2
-			}
-			shortcut := in
-			if i == 0 {
-				shortcut = a.addLayer("op: conv, from: %s, cout: %d, k: 1, stride: %d, bias: true", in, 4*width, stride)
-			}
-			a.addLayer("op: conv, from: %s, cout: %d, k: 1, bias: true, act: relu", in, width)
-			a.addLayer("op: conv, cout: %d, k: 3, stride: %d, pad: 1, bias: true, act: relu", width, stride)
-			out := a.addLayer("op: conv, cout: %d, k: 1, bias: true", 4*width)
-			a.addLayer("op: add, from: [%s, %s]", out, shortcut)
-			a.addLayer("op: relu")
-		}
-	}
-	return a.addClassifier(2048)
 }

@@ -1,4 +1,4 @@
-package bench
+package architectures
 
 import "math"
 
@@ -30,8 +30,8 @@ func (p *milProgram) addBlock(x milTensor, heads int, mask milTensor) milTensor 
 	return p.binary("add", x, p.addFeedForward(p.layerNorm(x)))
 }
 
-// buildWhisper returns the encoder of a Whisper model for 30 s of speech.
-func buildWhisper(layers, width, heads int) string {
+// Whisper returns the encoder of a Whisper model for 30 s of speech.
+func Whisper(layers, width, heads int) string {
 	var p milProgram
 	x := p.newInput("mel", 1, 80, 3000)
 	x = p.gelu(p.conv(x, width, 1, milWindow{3, 1, 1}))
@@ -43,8 +43,8 @@ func buildWhisper(layers, width, heads int) string {
 	return p.text(p.layerNorm(x))
 }
 
-// buildGPT2 returns a GPT-2 without its embedding, which computes the logits of the last token.
-func buildGPT2(layers, width, heads, tokens int) string {
+// GPT2 returns a GPT-2 without its embedding, which computes the logits of the last token.
+func GPT2(layers, width, heads, tokens int) string {
 	const vocabulary = 50257
 	var p milProgram
 	x := p.newInput("embedded", 1, tokens, width)
@@ -55,10 +55,10 @@ func buildGPT2(layers, width, heads, tokens int) string {
 	return p.text(p.linear(p.slice(p.layerNorm(x), 1, tokens-1, tokens), vocabulary))
 }
 
-// buildDistilBERT returns a DistilBERT classifier without its embedding, in the form that its publisher made
+// DistilBERT returns a DistilBERT classifier without its embedding, in the form that its publisher made
 // for the engine: channels come first and tokens last, linear layers are 1x1 convolutions, each head of the
 // attention is a product of its own, and the keys are turned once for all heads.
-func buildDistilBERT(tokens int) string {
+func DistilBERT(tokens int) string {
 	const width, heads, size = 768, 12, 64
 	var p milProgram
 	mask := p.newInput("mask", 1, tokens, 1, 1)
@@ -80,9 +80,9 @@ func buildDistilBERT(tokens int) string {
 	return p.text(x)
 }
 
-// buildLlamaMLP returns the given number of the three linear layers of a Llama 2 of 7 billion weights, as 1x1
+// LlamaMLP returns the given number of the three linear layers of a Llama 2 of 7 billion weights, as 1x1
 // convolutions of one token.
-func buildLlamaMLP(blocks int) string {
+func LlamaMLP(blocks int) string {
 	a := newArchitecture("llama2_mlp", "x: {c: 4096, h: 1, w: 1}")
 	for range blocks {
 		x := a.last
@@ -94,9 +94,9 @@ func buildLlamaMLP(blocks int) string {
 	return a.b.String()
 }
 
-// buildDepthAnything returns Depth Anything small: a vision transformer with patches of 14x14 and a head that merges four of
+// DepthAnything returns Depth Anything small: a vision transformer with patches of 14x14 and a head that merges four of
 // its results, of 48, 96, 192 and 384 channels, at growing sizes.
-func buildDepthAnything(height, width int) string {
+func DepthAnything(height, width int) string {
 	const channels, heads, layers, features = 384, 6, 12, 64
 	rows, columns := height/14, width/14
 	tokens := rows*columns + 1
@@ -143,9 +143,9 @@ func buildDepthAnything(height, width int) string {
 	return p.text(p.unary("relu", p.conv(y, 1, 1, milWindow{1, 1, 0})))
 }
 
-// buildParakeet returns the encoder of a Parakeet TDT 0.6b for 30 s of speech: layers of two pairs of linear layers,
+// Parakeet returns the encoder of a Parakeet TDT 0.6b for 30 s of speech: layers of two pairs of linear layers,
 // attention with relative positions and a convolution. Its linear layers have palettes of 4 bits.
-func buildParakeet(layers int) string {
+func Parakeet(layers int) string {
 	const channels, heads, frames, size = 1024, 8, 375, 128
 	var p milProgram
 	linear := func(x milTensor, columns int) milTensor {

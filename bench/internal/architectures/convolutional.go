@@ -1,51 +1,11 @@
-package bench
+package architectures
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
-// An architecture writes a network as a list of layers for loader/network. Batch
-// normalization after a convolution becomes its bias; elsewhere it is a factor and an
-// addend per channel. Weights are pseudo-random, because values do not affect the time.
-type architecture struct {
-	b    strings.Builder
-	n    int
-	last string
-}
-
-// newArchitecture returns an architecture with the given inputs, such as "x: {h: 77, w: 512}". Its
-// first layer reads the first of them.
-func newArchitecture(name string, inputs ...string) *architecture {
-	a := new(architecture)
-	a.last, _, _ = strings.Cut(inputs[0], ":")
-	fmt.Fprintf(&a.b, "name: %s\ninputs:\n  %s\nlayers:\n", name, strings.Join(inputs, "\n  "))
-	return a
-}
-
-// image returns the input of an architecture that is a square image of three colours.
-func image(size int) string { return fmt.Sprintf("image: {c: 3, h: %d, w: %d}", size, size) }
-
-// addLayer adds a layer and returns its name. The layer's keys are formatted as in fmt.Sprintf.
-// Unless they contain "from", the layer reads the result of the previous layer.
-func (a *architecture) addLayer(format string, v ...any) string {
-	a.n++
-	a.last = fmt.Sprintf("l%d", a.n)
-	fmt.Fprintf(&a.b, "  - {name: %s, %s}\n", a.last, fmt.Sprintf(format, v...))
-	return a.last
-}
-
-func (a *architecture) addClassifier(channels int) string {
-	a.addLayer("op: reduce, kind: mean, axis: hw")
-	a.addLayer("op: reshape, c: 1, h: 1, w: %d", channels)
-	a.addLayer("op: linear, n: 1000, bias: true")
-	return a.b.String()
-}
-
-// buildMobileOne returns the layers of a MobileOne network as it is deployed, with merged branches.
+// MobileOne returns the layers of a MobileOne network as it is deployed, with merged branches.
 // The numbers of channels of its five stages are in widths. The last two stages end with blocks
 // that have squeeze-and-excitation gates; their numbers are in gated.
-func buildMobileOne(name string, widths [5]int, gated [2]int) string {
+func MobileOne(name string, widths [5]int, gated [2]int) string {
 	a := newArchitecture(name, image(224))
 	a.addLayer("op: conv, cout: %d, k: 3, stride: 2, pad: 1, bias: true, act: relu", widths[0])
 	for stage, blocks := range [...]int{2, 8, 10, 1} {
@@ -82,8 +42,8 @@ func (a *architecture) addUnit(keys string, channels int, gate bool) {
 	a.addLayer("op: relu")
 }
 
-// buildResNet18 returns the layers of ResNet-18: four stages of two blocks of two convolutions each.
-func buildResNet18() string {
+// ResNet18 returns the layers of ResNet-18: four stages of two blocks of two convolutions each.
+func ResNet18() string {
 	a := newArchitecture("resnet18", image(224))
 	a.addLayer("op: conv, cout: 64, k: 7, stride: 2, pad: 3, bias: true, act: relu")
 	a.addLayer("op: pool, kind: max, k: 3, stride: 2, pad: 1")
@@ -104,9 +64,36 @@ func buildResNet18() string {
 	return a.addClassifier(512)
 }
 
-// buildDenseNet121 returns the layers of DenseNet-121. Each layer of a block reads all earlier
+// ResNet50 returns the layers of ResNet-50 version 1.5, which has the stride in the 3x3
+// convolution.
+func ResNet50() string {
+	a := newArchitecture("resnet50", image(224))
+	a.addLayer("op: conv, cout: 64, k: 7, stride: 2, pad: 3, bias: true, act: relu")
+	a.addLayer("op: pool, kind: max, k: 3, stride: 2, pad: 1")
+	for stage, blocks := range [...]int{3, 4, 6, 3} {
+		width := 64 << stage
+		for i := range blocks {
+			in, stride := a.last, 1
+			if i == 0 && stage > 0 {
+				stride = 2
+			}
+			shortcut := in
+			if i == 0 {
+				shortcut = a.addLayer("op: conv, from: %s, cout: %d, k: 1, stride: %d, bias: true", in, 4*width, stride)
+			}
+			a.addLayer("op: conv, from: %s, cout: %d, k: 1, bias: true, act: relu", in, width)
+			a.addLayer("op: conv, cout: %d, k: 3, stride: %d, pad: 1, bias: true, act: relu", width, stride)
+			out := a.addLayer("op: conv, cout: %d, k: 1, bias: true", 4*width)
+			a.addLayer("op: add, from: [%s, %s]", out, shortcut)
+			a.addLayer("op: relu")
+		}
+	}
+	return a.addClassifier(2048)
+}
+
+// DenseNet121 returns the layers of DenseNet-121. Each layer of a block reads all earlier
 // outputs of the block.
-func buildDenseNet121() string {
+func DenseNet121() string {
 	const growth, bottleneck = 32, 128
 	a := newArchitecture("densenet121", image(224))
 	a.addLayer("op: conv, cout: 64, k: 7, stride: 2, pad: 3, bias: true, act: relu")

@@ -1,4 +1,4 @@
-package bench
+package architectures
 
 import (
 	"fmt"
@@ -41,9 +41,9 @@ func (a *architecture) addMeanClassifier() string {
 	return a.b.String()
 }
 
-// buildRepViT returns the layers of a RepViT network with merged branches. A stage has a number of
+// RepViT returns the layers of a RepViT network with merged branches. A stage has a number of
 // channels and a string with one character per block, which is 1 if the block has a gate.
-func buildRepViT(name string, widths [4]int, gates [4]string) string {
+func RepViT(name string, widths [4]int, gates [4]string) string {
 	a := newArchitecture(name, image(224))
 	a.addConv(3, "cout: %d, stride: 2, act: gelu", widths[0]/2)
 	a.addConv(3, "cout: %d, stride: 2", widths[0])
@@ -79,9 +79,9 @@ func repViTSqueezed(channels int) int {
 	return n
 }
 
-// buildRepNeXt returns the layers of a RepNeXt network with merged branches. A block splits its
+// RepNeXt returns the layers of a RepNeXt network with merged branches. A block splits its
 // channels into quarters, of which three pass through depthwise windows.
-func buildRepNeXt(name string, widths, blocks [4]int) string {
+func RepNeXt(name string, widths, blocks [4]int) string {
 	a := newArchitecture(name, image(224))
 	a.addConv(3, "cout: %d, stride: 2, act: gelu", widths[0]/2)
 	a.addConv(3, "cout: %d, stride: 2", widths[0])
@@ -109,9 +109,9 @@ func buildRepNeXt(name string, widths, blocks [4]int) string {
 	return a.addMeanClassifier()
 }
 
-// buildFastViT returns the layers of a FastViT network of four convolutional stages with merged
+// FastViT returns the layers of a FastViT network of four convolutional stages with merged
 // branches. Its blocks widen the channels by the factor widen between their 1x1 convolutions.
-func buildFastViT(name string, widths, blocks [4]int, widen int) string {
+func FastViT(name string, widths, blocks [4]int, widen int) string {
 	a := newArchitecture(name, image(256))
 	a.addConv(3, "cout: %d, stride: 2, act: gelu", widths[0])
 	a.addConv(3, "groups: cin, stride: 2, act: gelu")
@@ -134,9 +134,9 @@ func buildFastViT(name string, widths, blocks [4]int, widen int) string {
 	return a.addMeanClassifier()
 }
 
-// buildEfficientFormer returns the layers of an EfficientFormer. Its blocks mix pixels by an average
+// EfficientFormer returns the layers of an EfficientFormer. Its blocks mix pixels by an average
 // of their neighbors, and the given number of last blocks by attention.
-func buildEfficientFormer(name string, widths, blocks [4]int, attention int) string {
+func EfficientFormer(name string, widths, blocks [4]int, attention int) string {
 	const tokens = 7 * 7
 	// The addends to the scores of a head are learned constants; as an input they cost as many bytes.
 	a := newArchitecture(name, image(224), fmt.Sprintf("bias: {c: 8, h: %d, w: %d}", tokens, tokens))
@@ -171,9 +171,9 @@ func buildEfficientFormer(name string, widths, blocks [4]int, attention int) str
 	return a.b.String()
 }
 
-// buildCLIPText returns the layers of a CLIP text encoder without its embedding: blocks of
+// CLIPText returns the layers of a CLIP text encoder without its embedding: blocks of
 // attention with a mask and of two linear layers, on 77 tokens.
-func buildCLIPText(name string, width, heads, blocks int) string {
+func CLIPText(name string, width, heads, blocks int) string {
 	const tokens = 77
 	a := newArchitecture(name, fmt.Sprintf("x: {h: %d, w: %d}", tokens, width), fmt.Sprintf("mask: {h: %d, w: %d}", tokens, tokens))
 	for range blocks {
