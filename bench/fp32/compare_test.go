@@ -10,6 +10,7 @@ import (
 
 	"anesim"
 	"anesim/bench/internal/reference"
+	"anesim/bench/internal/reference/tensor"
 	"anesim/bench/randomgraph"
 	"anesim/internal/network/onnx"
 	ox "anesim/internal/network/onnxtest"
@@ -37,9 +38,9 @@ func TestFloat32AgainstDefinitions(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		o := anesim.Options{Inputs: map[string][]float16.Float16{}, Numbers: map[string][]float64{}}
-		inputs := map[string]*reference.Tensor{}
+		inputs := map[string]*tensor.Tensor{}
 		for _, in := range g.Inputs {
-			x := &reference.Tensor{Type: in.Type, Dims: in.Dims}
+			x := &tensor.Tensor{Type: in.Type, Dims: in.Dims}
 			for _, v := range in.Values {
 				h := float16.Fromfloat32(float32(v))
 				x.Data = append(x.Data, float64(h.Float32()))

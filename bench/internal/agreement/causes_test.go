@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"anesim/bench/internal/onnxruntime"
-	"anesim/bench/internal/reference"
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/material"
 	"anesim/internal/network/onnx"
 	ox "anesim/internal/network/onnxtest"
@@ -169,8 +169,8 @@ func TestCombinations(t *testing.T) {
 func TestSmallerNearest(t *testing.T) {
 	file := ox.Model(ox.Input("x", 1, 1, 2, 4), ox.Constant("s", []int{4}, 1, 1, 0.6, 0.6), ox.Node("Resize", "y", inputNames("x", "s")), ox.Output("y"))
 	file = append(file, ox.Message{}.Bytes(8, ox.Message{}.Int(2, 10))...)
-	x := &reference.Tensor{Type: onnx.Float, Dims: []int{1, 1, 2, 4}, Data: []float64{1, 2, 3, 4, 5, 6, 7, 8}}
-	n, err := Read(file, map[string]*reference.Tensor{"x": x})
+	x := &tensor.Tensor{Type: onnx.Float, Dims: []int{1, 1, 2, 4}, Data: []float64{1, 2, 3, 4, 5, 6, 7, 8}}
+	n, err := Read(file, map[string]*tensor.Tensor{"x": x})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,10 +188,10 @@ func compareFile(t *testing.T, file []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inputs := map[string]*reference.Tensor{}
+	inputs := map[string]*tensor.Tensor{}
 	r := rand.New(rand.NewPCG(1, 33))
 	for _, in := range m.Inputs {
-		x := &reference.Tensor{Type: in.Type, Dims: []int{}}
+		x := &tensor.Tensor{Type: in.Type, Dims: []int{}}
 		n := 1
 		for _, d := range in.Dims {
 			x.Dims = append(x.Dims, int(d.Size))
@@ -254,9 +254,9 @@ func compareSharedGraph(t *testing.T, path string) string {
 
 // readArrays reads the .npy files in dir whose names begin with prefix. The keys of the result are
 // the rest of their names.
-func readArrays(t *testing.T, dir, prefix string) map[string]*reference.Tensor {
+func readArrays(t *testing.T, dir, prefix string) map[string]*tensor.Tensor {
 	t.Helper()
-	list := map[string]*reference.Tensor{}
+	list := map[string]*tensor.Tensor{}
 	files, _ := filepath.Glob(filepath.Join(dir, prefix+"*.npy"))
 	for _, file := range files {
 		b, err := os.ReadFile(file)

@@ -11,6 +11,7 @@ import (
 
 	"anesim"
 	"anesim/bench/internal/reference"
+	"anesim/bench/internal/reference/tensor"
 	"anesim/bench/internal/summation"
 	"anesim/internal/datapath/mac"
 	"anesim/internal/network/onnx"
@@ -26,28 +27,28 @@ import (
 type Network struct {
 	Model   *onnx.Model
 	File    []byte
-	Inputs  map[string]*reference.Tensor
-	Exact   map[string]*reference.Tensor // outputs computed in float64
-	Half    map[string]*reference.Tensor // outputs if each node's results are rounded to fp16, and quantized halves up
-	Largest float64                      // largest finite magnitude of any float tensor, including inner ones
-	Added   map[string]*reference.Tensor // outputs like Half, with sums of products in the engine's arithmetic
+	Inputs  map[string]*tensor.Tensor
+	Exact   map[string]*tensor.Tensor // outputs computed in float64
+	Half    map[string]*tensor.Tensor // outputs if each node's results are rounded to fp16, and quantized halves up
+	Largest float64                   // largest finite magnitude of any float tensor, including inner ones
+	Added   map[string]*tensor.Tensor // outputs like Half, with sums of products in the engine's arithmetic
 	// Tabled has three versions of the outputs, with the largest errors of the engine's
 	// activation tables: all downwards, in random directions, and all upwards. It is nil if no
 	// node uses a table.
-	Tabled []map[string]*reference.Tensor
+	Tabled []map[string]*tensor.Tensor
 
-	limited map[string]*reference.Tensor // see limitedOutput
+	limited map[string]*tensor.Tensor // see limitedOutput
 }
 
 // Read reads an ONNX file and computes its outputs for the given inputs with package reference.
 // Errors are those of [onnx.Read] and [reference.Run].
-func Read(file []byte, inputs map[string]*reference.Tensor) (*Network, error) {
+func Read(file []byte, inputs map[string]*tensor.Tensor) (*Network, error) {
 	m, err := onnx.Read(file)
 	if err != nil {
 		return nil, err
 	}
 	n := &Network{Model: m, File: file, Inputs: inputs}
-	observe := func(_ *onnx.Node, results []*reference.Tensor) {
+	observe := func(_ *onnx.Node, results []*tensor.Tensor) {
 		for _, t := range results {
 			n.recordLargest(t)
 		}
@@ -61,7 +62,7 @@ func Read(file []byte, inputs map[string]*reference.Tensor) (*Network, error) {
 	if n.Half, err = reference.Run(m, inputs, reference.Options{Round: roundToHalf, Nearest: roundHalvesUp, Function: endFunctions}); err != nil {
 		return nil, err
 	}
-	if n.Added, err = reference.Run(m, inputs, reference.Options{Round: reference.RoundHalf, Reduce: summation.H13.Reduce, Function: endFunctions}); err != nil {
+	if n.Added, err = reference.Run(m, inputs, reference.Options{Round: tensor.RoundHalf, Reduce: summation.H13.Reduce, Function: endFunctions}); err != nil {
 		return nil, err
 	}
 	// Tables may err to one side all along, so errors of random sign alone would understate the tolerance.
@@ -83,7 +84,7 @@ func Read(file []byte, inputs map[string]*reference.Tensor) (*Network, error) {
 // result of an operator becomes infinite, and an element of an input or a constant (op is "")
 // becomes the largest fp16 number, as in converters of models.
 func roundToHalf(op string, v float64) float64 {
-	h := reference.RoundHalf(op, v)
+	h := tensor.RoundHalf(op, v)
 	if op == "" && math.IsInf(h, 0) && !math.IsInf(v, 0) {
 		return math.Copysign(65504, v)
 	}
@@ -94,7 +95,7 @@ func roundToHalf(op string, v float64) float64 {
 // [mac.SoftplusEnd] on. A length, the root of a sum of squares, is infinite where fp16 does not hold the sum,
 // from 256 on: a reduction hands its sum to the root as a tensor, or the squares alone exceed fp16.
 func endFunctions(name string, x float64) (y float64, ok bool) {
-	if name == "Sqrt" && math.IsInf(reference.RoundHalf("", x), 0) {
+	if name == "Sqrt" && math.IsInf(tensor.RoundHalf("", x), 0) {
 		return math.Inf(1), true
 	}
 	return 0, name == "Softplus" && x >= mac.SoftplusEnd
@@ -106,7 +107,7 @@ func roundHalvesUp(v float64) float64 { return math.Floor(v + 0.5) }
 
 // recordLargest raises n.Largest to the largest finite magnitude in the float tensor t. It does
 // nothing if t is nil.
-func (n *Network) recordLargest(t *reference.Tensor) {
+func (n *Network) recordLargest(t *tensor.Tensor) {
 	if t == nil || !t.Type.IsFloat() {
 		return
 	}
@@ -129,7 +130,7 @@ type Result struct {
 // Run computes the outputs of an ONNX file with the model of the engine and returns them by name.
 // If inMemory is true, tensors between layers are kept in memory instead of L2. Run returns an
 // error if the file cannot be read or run; a panic becomes an error that begins with "panic".
-func Run(file []byte, inputs map[string]*reference.Tensor, inMemory bool) (results map[string]*Result, err error) {
+func Run(file []byte, inputs map[string]*tensor.Tensor, inMemory bool) (results map[string]*Result, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v", r)
@@ -147,7 +148,7 @@ func Run(file []byte, inputs map[string]*reference.Tensor, inMemory bool) (resul
 // runNetwork computes the outputs of a network with the model of the engine and returns them by
 // name. It also returns the coverage: how many of the network's nodes ran on the engine or the
 // host. runNetwork returns an error if an input is missing or the run fails.
-func runNetwork(n *list.Network, inputs map[string]*reference.Tensor) (map[string]*Result, partition.Coverage, error) {
+func runNetwork(n *list.Network, inputs map[string]*tensor.Tensor) (map[string]*Result, partition.Coverage, error) {
 	o := anesim.Options{Values: true, Seed: 1, Inputs: map[string][]float16.Float16{}, Numbers: map[string][]float64{}}
 	for _, in := range n.Inputs {
 		t := inputs[in.Name]
@@ -213,7 +214,7 @@ func (n *Network) compare(results map[string]*Result) string {
 // limitedOutput returns the named output like n.Half, but with sums of products that are infinite if a
 // partial sum exceeds sumLimit. On the engine such a sum stays infinite, even if later terms bring it back
 // (measured; see package mac).
-func (n *Network) limitedOutput(name string) *reference.Tensor {
+func (n *Network) limitedOutput(name string) *tensor.Tensor {
 	if n.limited == nil {
 		var err error
 		n.limited, err = reference.Run(n.Model, n.Inputs, reference.Options{Round: roundToHalf, Nearest: roundHalvesUp, Reduce: addLimited, Function: endFunctions})

@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"anesim/bench/internal/reference"
+	"anesim/bench/internal/reference/tensor"
 	nt "anesim/internal/network/neuraltest"
 	"anesim/internal/network/onnx"
 	"anesim/loader/network"
@@ -321,9 +321,9 @@ func compareLayers(t *testing.T, data []byte, in, want map[string][]float64, wit
 	if err != nil {
 		t.Fatal(err)
 	}
-	values := map[string]*reference.Tensor{}
+	values := map[string]*tensor.Tensor{}
 	for _, x := range n.Inputs {
-		values[x.Name] = &reference.Tensor{Type: onnx.Float, Dims: x.Dims, Data: in[x.Name]}
+		values[x.Name] = &tensor.Tensor{Type: onnx.Float, Dims: x.Dims, Data: in[x.Name]}
 	}
 	for i := range n.Layers {
 		if l := &n.Layers[i]; l.Reason != "" && l.Host == nil {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/internal/reference"
+	"anesim/bench/internal/reference/tensor"
 	ox "anesim/internal/network/onnxtest"
 )
 
@@ -136,7 +136,7 @@ var tails = []struct {
 // TestDetectors compares the tails of detectors with their definition when some boxes, all or
 // none are kept.
 func TestDetectors(t *testing.T) {
-	inputs := map[string]*reference.Tensor{
+	inputs := map[string]*tensor.Tensor{
 		"boxes": {Type: 1, Dims: []int{1, boxes, 4}, Data: corners},
 		"raw":   {Type: 1, Dims: []int{1, 2, boxes}, Data: scores},
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/internal/reference"
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 	"anesim/loader/network"
 )
@@ -95,7 +95,7 @@ func TestMILForms(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			results, _, err := runNetwork(n, map[string]*reference.Tensor{"x": {Type: onnx.Float16, Dims: []int{1, 1, 1, 8}, Data: row}})
+			results, _, err := runNetwork(n, map[string]*tensor.Tensor{"x": {Type: onnx.Float16, Dims: []int{1, 1, 1, 8}, Data: row}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -188,7 +188,7 @@ func TestGatedMIL(t *testing.T) {
 		if !slices.ContainsFunc(n.Notes, func(s string) bool { return strings.Contains(s, "no model with known values confirms it") }) {
 			t.Errorf("%s: no note says that the order of gates is unconfirmed: %q", tc.what, n.Notes)
 		}
-		got, _, err := runNetwork(n, map[string]*reference.Tensor{"x": {Type: onnx.Float16, Dims: []int{steps, 1, in}, Data: xs}})
+		got, _, err := runNetwork(n, map[string]*tensor.Tensor{"x": {Type: onnx.Float16, Dims: []int{steps, 1, in}, Data: xs}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -303,7 +303,7 @@ func TestRecurrentMIL(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, _, err := runNetwork(n, map[string]*reference.Tensor{"x": {Type: onnx.Float16, Dims: []int{steps, 1, in}, Data: xs}})
+		got, _, err := runNetwork(n, map[string]*tensor.Tensor{"x": {Type: onnx.Float16, Dims: []int{steps, 1, in}, Data: xs}})
 		if err != nil {
 			t.Fatal(err)
 		}

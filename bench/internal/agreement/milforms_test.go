@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/internal/reference"
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 	ox "anesim/internal/network/onnxtest"
 	"anesim/loader/network"
@@ -152,12 +152,12 @@ func TestMILConverterForms(t *testing.T) {
 	for _, tc := range milForms {
 		t.Run(tc.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(51, 1))
-			inputs := map[string]*reference.Tensor{}
+			inputs := map[string]*tensor.Tensor{}
 			parts := append([]ox.Message{ox.Output("y")}, tc.nodes...)
 			var ports []string
 			for in := range strings.SplitSeq(tc.in, "; ") {
 				name, shape, _ := strings.Cut(in, " ")
-				x := &reference.Tensor{Type: onnx.Float}
+				x := &tensor.Tensor{Type: onnx.Float}
 				n := 1
 				for text := range strings.SplitSeq(shape, ",") {
 					var d int

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"anesim/bench/internal/reference"
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 	"anesim/loader/network"
 )
@@ -25,7 +25,7 @@ func TestSharedNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	results, _, err := runNetwork(n, map[string]*reference.Tensor{"x": {Type: onnx.Float16, Dims: []int{2, 2}, Data: []float64{1, 2, 3, 4}}})
+	results, _, err := runNetwork(n, map[string]*tensor.Tensor{"x": {Type: onnx.Float16, Dims: []int{2, 2}, Data: []float64{1, 2, 3, 4}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"anesim/bench/internal/npm"
 	"anesim/bench/internal/onnxruntime"
 	"anesim/bench/internal/reference"
+	"anesim/bench/internal/reference/tensor"
 	"anesim/bench/internal/summation"
 	"anesim/internal/network/onnx"
 	"anesim/loader/network"
@@ -143,9 +144,9 @@ type measurement struct {
 // all of the engine's rounding.
 var definitions = [4]reference.Options{
 	{},
-	{Round: reference.RoundHalf},
-	{Round: reference.RoundHalf, Function: engineFunction},
-	{Round: reference.RoundHalfAway, Function: engineFunction, Reduce: summation.H13.Reduce},
+	{Round: tensor.RoundHalf},
+	{Round: tensor.RoundHalf, Function: engineFunction},
+	{Round: tensor.RoundHalfAway, Function: engineFunction, Reduce: summation.H13.Reduce},
 }
 
 const measuredHead = `| network | nodes | nodes, MACs on the engine | exact: RMS, largest | fp16 between nodes | and tables | and sums | same choice |
@@ -251,9 +252,9 @@ func measure(file []byte, sizes string, dir string) (*measurement, error) {
 
 // A sample is the outputs of a network, some of which the engine may not compute.
 type sample struct {
-	engine     map[string]*reference.Tensor
-	yardsticks [4]map[string]*reference.Tensor
-	single     map[string]*reference.Tensor // of onnxruntime, nil if it is not there
+	engine     map[string]*tensor.Tensor
+	yardsticks [4]map[string]*tensor.Tensor
+	single     map[string]*tensor.Tensor // of onnxruntime, nil if it is not there
 }
 
 // add appends the outputs for another set of inputs.
@@ -262,7 +263,7 @@ func (s *sample) add(t *sample) {
 		*s = *t
 		return
 	}
-	join := func(to, from map[string]*reference.Tensor) {
+	join := func(to, from map[string]*tensor.Tensor) {
 		for name := range to {
 			to[name].Data = append(to[name].Data, from[name].Data...)
 		}
@@ -274,7 +275,7 @@ func (s *sample) add(t *sample) {
 	}
 }
 
-func countElements(outputs map[string]*reference.Tensor) (n int) {
+func countElements(outputs map[string]*tensor.Tensor) (n int) {
 	for _, t := range outputs {
 		n += len(t.Data)
 	}
@@ -282,7 +283,7 @@ func countElements(outputs map[string]*reference.Tensor) (n int) {
 }
 
 // computeSample computes the outputs of a network for one set of inputs.
-func (r *measurement) computeSample(n *list.Network, m *onnx.Model, file []byte, inputs map[string]*reference.Tensor, dir string) (*sample, error) {
+func (r *measurement) computeSample(n *list.Network, m *onnx.Model, file []byte, inputs map[string]*tensor.Tensor, dir string) (*sample, error) {
 	n.InMemory = false
 	results, coverage, err := runNetwork(n, inputs)
 	if err != nil {
@@ -292,7 +293,7 @@ func (r *measurement) computeSample(n *list.Network, m *onnx.Model, file []byte,
 	n.InMemory = true
 	inMemory, _, err := runNetwork(n, inputs)
 	r.inMemory = cmp.Or(r.inMemory, diffBits(outcome{results, nil}, outcome{inMemory, err}))
-	s := &sample{engine: map[string]*reference.Tensor{}}
+	s := &sample{engine: map[string]*tensor.Tensor{}}
 	if err := r.computeDefinitions(s, m, inputs); err != nil {
 		return nil, err
 	}
@@ -308,7 +309,7 @@ func (r *measurement) computeSample(n *list.Network, m *onnx.Model, file []byte,
 		if !slices.Equal(got.Dims, want.Dims) || got.Type != want.Type.String() {
 			return nil, fmt.Errorf("output %q is %s %v; want %v %v", out.Name, got.Type, got.Dims, want.Type, want.Dims)
 		}
-		s.engine[out.Name] = &reference.Tensor{Type: want.Type, Dims: want.Dims, Data: got.Data}
+		s.engine[out.Name] = &tensor.Tensor{Type: want.Type, Dims: want.Dims, Data: got.Data}
 	}
 	s.single, err = runtimeOutputs(m, file, inputs, dir)
 	return s, err
@@ -316,11 +317,11 @@ func (r *measurement) computeSample(n *list.Network, m *onnx.Model, file []byte,
 
 // computeDefinitions computes the outputs that the engine's results are compared with, in each kind
 // of arithmetic.
-func (r *measurement) computeDefinitions(s *sample, m *onnx.Model, inputs map[string]*reference.Tensor) error {
+func (r *measurement) computeDefinitions(s *sample, m *onnx.Model, inputs map[string]*tensor.Tensor) error {
 	for i, o := range definitions {
 		d := &Network{}
 		if i == 0 {
-			o.Observe = func(_ *onnx.Node, list []*reference.Tensor) {
+			o.Observe = func(_ *onnx.Node, list []*tensor.Tensor) {
 				for _, t := range list {
 					d.recordLargest(t)
 				}
@@ -362,7 +363,7 @@ func (r *measurement) compareSample(g *onnx.Graph, s sample) {
 
 // countChoices records how often the largest probability is at the same index in got and want. The
 // operator op computes the probabilities.
-func (r *measurement) countChoices(op string, got []float64, want *reference.Tensor) {
+func (r *measurement) countChoices(op string, got []float64, want *tensor.Tensor) {
 	switch {
 	case r.choice != "" || len(want.Dims) == 0 || len(want.Data) == 0:
 	case op == "Softmax":
@@ -391,7 +392,7 @@ func producer(g *onnx.Graph, name string) string {
 
 // runtimeOutputs returns the outputs that onnxruntime computes, or nil if onnxruntime is not
 // installed.
-func runtimeOutputs(m *onnx.Model, file []byte, inputs map[string]*reference.Tensor, dir string) (map[string]*reference.Tensor, error) {
+func runtimeOutputs(m *onnx.Model, file []byte, inputs map[string]*tensor.Tensor, dir string) (map[string]*tensor.Tensor, error) {
 	if onnxruntime.Find() != nil {
 		return nil, nil
 	}

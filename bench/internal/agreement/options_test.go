@@ -13,7 +13,7 @@ import (
 
 	"anesim/bench/internal/onnxgraph"
 	"anesim/bench/internal/onnxruntime"
-	"anesim/bench/internal/reference"
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 	"anesim/loader/network"
 )
@@ -376,7 +376,7 @@ func TestOptionsRuntime(t *testing.T) {
 
 // diffFromRuntime returns the first difference between the definition and onnxruntime beyond the
 // rounding of float32.
-func diffFromRuntime(exact, got map[string]*reference.Tensor) string {
+func diffFromRuntime(exact, got map[string]*tensor.Tensor) string {
 	for name, want := range exact {
 		y := got[name]
 		switch {

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"anesim/bench/internal/onnxgraph"
-	"anesim/bench/internal/reference"
+	"anesim/bench/internal/reference/tensor"
 	"anesim/bench/randomgraph"
 )
 
@@ -22,10 +22,10 @@ var (
 )
 
 // graphInputs returns the inputs of a random graph by name.
-func graphInputs(g *onnxgraph.Graph) map[string]*reference.Tensor {
-	in := map[string]*reference.Tensor{}
+func graphInputs(g *onnxgraph.Graph) map[string]*tensor.Tensor {
+	in := map[string]*tensor.Tensor{}
 	for _, t := range g.Inputs {
-		in[t.Name] = &reference.Tensor{Type: t.Type, Dims: t.Dims, Data: t.Values}
+		in[t.Name] = &tensor.Tensor{Type: t.Type, Dims: t.Dims, Data: t.Values}
 	}
 	return in
 }

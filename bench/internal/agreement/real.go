@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"anesim/bench/internal/reference"
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 	"anesim/loader/network/list"
 )
@@ -19,15 +19,15 @@ import (
 //
 // plausibleInputs returns an error if an input has no known shape or is not floating-point, unless
 // it is such a scalar.
-func plausibleInputs(n *list.Network, m *onnx.Model, sizes map[string]int, seed uint64) (map[string]*reference.Tensor, error) {
+func plausibleInputs(n *list.Network, m *onnx.Model, sizes map[string]int, seed uint64) (map[string]*tensor.Tensor, error) {
 	dims := map[string][]int{}
 	for _, in := range n.Inputs {
 		dims[in.Name] = in.Dims
 	}
-	inputs := map[string]*reference.Tensor{}
+	inputs := map[string]*tensor.Tensor{}
 	for i, in := range m.Inputs {
 		if v, ok := sizes[in.Name]; ok && len(in.Dims) == 0 {
-			inputs[in.Name] = &reference.Tensor{Type: in.Type, Dims: []int{}, Data: []float64{float64(v)}}
+			inputs[in.Name] = &tensor.Tensor{Type: in.Type, Dims: []int{}, Data: []float64{float64(v)}}
 			continue
 		}
 		if dims[in.Name] == nil {
@@ -36,7 +36,7 @@ func plausibleInputs(n *list.Network, m *onnx.Model, sizes map[string]int, seed 
 		if !in.Type.IsFloat() {
 			return nil, fmt.Errorf("cannot generate values of type %v for input %q; want a floating-point type, or a scalar with a given size", in.Type, in.Name)
 		}
-		t := &reference.Tensor{Type: in.Type, Dims: dims[in.Name], Data: makePlausibleValues(in.Name, dims[in.Name], rand.New(rand.NewPCG(seed, uint64(i))))}
+		t := &tensor.Tensor{Type: in.Type, Dims: dims[in.Name], Data: makePlausibleValues(in.Name, dims[in.Name], rand.New(rand.NewPCG(seed, uint64(i))))}
 		for k, v := range t.Data {
 			t.Data[k] = float64(float32(v))
 		}

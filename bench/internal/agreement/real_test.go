@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"anesim/bench/internal/reference"
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 )
 
@@ -66,8 +66,8 @@ func TestListProblems(t *testing.T) {
 // outputs returns a sample with an output y that should be 1. The engine's value is engine, and the
 // last of four expected values is explained.
 func outputs(engine, explained float64) sample {
-	y := func(v float64) map[string]*reference.Tensor {
-		return map[string]*reference.Tensor{"y": {Type: onnx.Float, Dims: []int{1}, Data: []float64{v}}}
+	y := func(v float64) map[string]*tensor.Tensor {
+		return map[string]*tensor.Tensor{"y": {Type: onnx.Float, Dims: []int{1}, Data: []float64{v}}}
 	}
-	return sample{engine: y(engine), yardsticks: [4]map[string]*reference.Tensor{y(1), y(1), y(1), y(explained)}}
+	return sample{engine: y(engine), yardsticks: [4]map[string]*tensor.Tensor{y(1), y(1), y(1), y(explained)}}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"anesim/bench/internal/reference"
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 	ox "anesim/internal/network/onnxtest"
 )
@@ -15,7 +15,7 @@ import (
 // whose 1+exp(x) is below 32768, and 0 beyond: on an M3 and an M4, 10.3984375 is the last good input
 // of softplus, and 10.40625 the first whose result is 0.
 func TestSoftplusEnds(t *testing.T) {
-	x := &reference.Tensor{Type: onnx.Float, Dims: []int{6}, Data: []float64{-3, 1, 10, 10.3984375, 10.40625, 60000}}
+	x := &tensor.Tensor{Type: onnx.Float, Dims: []int{6}, Data: []float64{-3, 1, 10, 10.3984375, 10.40625, 60000}}
 	softplus := func(x float64) float64 { return math.Log1p(math.Exp(x)) }
 	for name, tc := range map[string]struct {
 		nodes []ox.Message
@@ -26,7 +26,7 @@ func TestSoftplusEnds(t *testing.T) {
 		"Mish":        {[]ox.Message{ox.Node("Mish", "y", inputNames("x"))}, func(x float64) float64 { return x * math.Tanh(softplus(x)) }},
 		"x*tanh(...)": {[]ox.Message{ox.Node("Softplus", "s", inputNames("x")), ox.Node("Tanh", "t", inputNames("s")), ox.Node("Mul", "y", inputNames("x", "t"))}, func(x float64) float64 { return x * math.Tanh(softplus(x)) }},
 	} {
-		results, err := Run(ox.Model(append(tc.nodes, ox.Input("x", 6), ox.Output("y"))...), map[string]*reference.Tensor{"x": x}, false)
+		results, err := Run(ox.Model(append(tc.nodes, ox.Input("x", 6), ox.Output("y"))...), map[string]*tensor.Tensor{"x": x}, false)
 		if err != nil {
 			t.Fatal(err)
 		}

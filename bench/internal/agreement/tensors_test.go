@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"anesim/bench/internal/reference"
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 	"anesim/loader/network"
 )
@@ -66,10 +67,10 @@ func TestTensors(t *testing.T) {
 }
 
 // computeTensors computes all tensors of a model, including inner ones, and returns them by name.
-func computeTensors(t *testing.T, m *onnx.Model, inputs map[string]*reference.Tensor, o reference.Options) map[string]*reference.Tensor {
+func computeTensors(t *testing.T, m *onnx.Model, inputs map[string]*tensor.Tensor, o reference.Options) map[string]*tensor.Tensor {
 	t.Helper()
-	all := map[string]*reference.Tensor{}
-	o.Observe = func(n *onnx.Node, results []*reference.Tensor) {
+	all := map[string]*tensor.Tensor{}
+	o.Observe = func(n *onnx.Node, results []*tensor.Tensor) {
 		for i, r := range results {
 			if r != nil {
 				all[n.Outputs[i]] = r

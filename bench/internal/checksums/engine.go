@@ -5,7 +5,7 @@ import (
 
 	"github.com/x448/float16"
 
-	"anesim/bench/internal/reference"
+	"anesim/bench/internal/reference/tensor"
 )
 
 type half = float16.Float16
@@ -150,7 +150,7 @@ func roundSignificant(v float64) float64 {
 }
 
 // toHalf returns the fp16 number nearest to v, ties to even, as conversions on the host round.
-func toHalf(v float64) half { return narrowExact(reference.RoundHalf("", v)) }
+func toHalf(v float64) half { return narrowExact(tensor.RoundHalf("", v)) }
 
 func toHalves[T float32 | float64](list []T) []half {
 	h := make([]half, len(list))

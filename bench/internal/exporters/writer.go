@@ -9,6 +9,7 @@ import (
 
 	"anesim/bench/internal/onnxgraph"
 	"anesim/bench/internal/reference"
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 )
 
@@ -16,7 +17,7 @@ import (
 type writer struct {
 	rng     *rand.Rand
 	graph   *onnxgraph.Graph
-	data    map[string]*reference.Tensor
+	data    map[string]*tensor.Tensor
 	err     error // of the first node that could not be computed
 	count   int
 	largest float64 // element of any tensor
@@ -25,7 +26,7 @@ type writer struct {
 }
 
 func newWriter(rng *rand.Rand, opset int) *writer {
-	return &writer{rng: rng, graph: &onnxgraph.Graph{Opset: opset, Values: map[string]onnxgraph.Value{}}, data: map[string]*reference.Tensor{}}
+	return &writer{rng: rng, graph: &onnxgraph.Graph{Opset: opset, Values: map[string]onnxgraph.Value{}}, data: map[string]*tensor.Tensor{}}
 }
 
 func (w *writer) opset() int { return w.graph.Opset }
@@ -51,7 +52,7 @@ func (w *writer) dims(name string) []int {
 	return []int{1, 1, 1, 1, 1}
 }
 
-func (w *writer) declare(name string, t *reference.Tensor) {
+func (w *writer) declare(name string, t *tensor.Tensor) {
 	w.data[name] = t
 	w.graph.Values[name] = onnxgraph.Value{Type: t.Type, Dims: t.Dims}
 }
@@ -69,7 +70,7 @@ func (w *writer) indices(n int, dims ...int) string {
 func (w *writer) inputOf(elem onnx.DataType, dims []int, values []float64) string {
 	name := fmt.Sprintf("x%d", len(w.graph.Inputs)+1)
 	w.graph.Inputs = append(w.graph.Inputs, &onnxgraph.Tensor{Name: name, Type: elem, Dims: dims, Values: values})
-	w.declare(name, &reference.Tensor{Type: elem, Dims: dims, Data: values})
+	w.declare(name, &tensor.Tensor{Type: elem, Dims: dims, Data: values})
 	return name
 }
 
@@ -81,12 +82,12 @@ func (w *writer) constant(elem onnx.DataType, dims []int, values ...float64) str
 		case onnx.Float:
 			values[i] = float64(float32(v))
 		case onnx.Float16:
-			values[i] = reference.RoundHalf("", v)
+			values[i] = tensor.RoundHalf("", v)
 		}
 	}
 	form := pick(w, onnxgraph.RawForm, onnxgraph.RawForm, onnxgraph.TypedForm, onnxgraph.NodeForm)
 	w.graph.Constants = append(w.graph.Constants, &onnxgraph.Tensor{Name: name, Type: elem, Dims: dims, Values: values, Form: form})
-	w.declare(name, &reference.Tensor{Type: elem, Dims: dims, Data: values})
+	w.declare(name, &tensor.Tensor{Type: elem, Dims: dims, Data: values})
 	return name
 }
 

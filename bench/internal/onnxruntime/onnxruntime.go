@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"anesim/bench/internal/reference"
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 )
 
@@ -40,7 +40,7 @@ func Find() error {
 
 // Save writes an ONNX file and its inputs, keyed by name, to the directory dir, where [Run] reads
 // them. It creates dir if necessary.
-func Save(dir string, file []byte, inputs map[string]*reference.Tensor) error {
+func Save(dir string, file []byte, inputs map[string]*tensor.Tensor) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
@@ -83,11 +83,11 @@ func Run(dirs ...string) error {
 
 // Outputs returns the outputs of the model m that [Run] stored in dir, keyed by name. If
 // onnxruntime refused the model, the error is its message.
-func Outputs(dir string, m *onnx.Model) (map[string]*reference.Tensor, error) {
+func Outputs(dir string, m *onnx.Model) (map[string]*tensor.Tensor, error) {
 	if report, err := os.ReadFile(filepath.Join(dir, "ort_error.txt")); err == nil {
 		return nil, errors.New(strings.TrimSpace(string(report)))
 	}
-	outputs := map[string]*reference.Tensor{}
+	outputs := map[string]*tensor.Tensor{}
 	for _, out := range m.Outputs {
 		data, err := os.ReadFile(filepath.Join(dir, "ort_"+escapeName(out.Name)+".npy"))
 		if err != nil {
@@ -112,7 +112,7 @@ var descriptors = map[onnx.DataType]string{
 }
 
 // encodeArray returns t in the .npy format.
-func encodeArray(t *reference.Tensor) ([]byte, error) {
+func encodeArray(t *tensor.Tensor) ([]byte, error) {
 	descriptor, ok := descriptors[t.Type]
 	if !ok {
 		return nil, fmt.Errorf("unsupported element type %v", t.Type)
@@ -135,7 +135,7 @@ var headerFields = regexp.MustCompile(`'descr': '([^']*)', 'fortran_order': Fals
 
 // DecodeArray returns the tensor in an .npy file of version 1, the format in which numpy stores
 // arrays. It accepts little-endian numbers and booleans in row-major order.
-func DecodeArray(data []byte) (*reference.Tensor, error) {
+func DecodeArray(data []byte) (*tensor.Tensor, error) {
 	if !bytes.HasPrefix(data, []byte("\x93NUMPY\x01")) || len(data) < 10 {
 		return nil, errors.New("unsupported format; want a version 1 .npy file")
 	}
@@ -149,7 +149,7 @@ func DecodeArray(data []byte) (*reference.Tensor, error) {
 	if field == nil {
 		return nil, fmt.Errorf("unsupported .npy header %q; want row-major order and the keys descr, fortran_order and shape", data[10:end])
 	}
-	t := &reference.Tensor{Dims: []int{}}
+	t := &tensor.Tensor{Dims: []int{}}
 	for kind, descriptor := range descriptors {
 		if descriptor == string(field[1]) {
 			t.Type = kind

@@ -5,13 +5,13 @@ import (
 	"reflect"
 	"testing"
 
-	"anesim/bench/internal/reference"
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 	ox "anesim/internal/network/onnxtest"
 )
 
 func TestArrays(t *testing.T) {
-	for _, want := range []*reference.Tensor{
+	for _, want := range []*tensor.Tensor{
 		{Type: onnx.Float, Dims: []int{2, 1}, Data: []float64{1.5, -2}},
 		{Type: onnx.Int64, Dims: []int{}, Data: []float64{-7}},
 		{Type: onnx.Float16, Dims: []int{3}, Data: []float64{1, 2, 65504}},
@@ -47,8 +47,8 @@ func TestRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		dir := filepath.Join(t.TempDir(), op)
-		x := &reference.Tensor{Type: onnx.Float, Dims: []int{2}, Data: []float64{1, -2}}
-		if err := Save(dir, file, map[string]*reference.Tensor{"a/x": x}); err != nil {
+		x := &tensor.Tensor{Type: onnx.Float, Dims: []int{2}, Data: []float64{1, -2}}
+		if err := Save(dir, file, map[string]*tensor.Tensor{"a/x": x}); err != nil {
 			t.Fatal(err)
 		}
 		dirs, models = append(dirs, dir), append(models, m)

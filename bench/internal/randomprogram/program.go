@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"anesim/bench/internal/reference"
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 )
 
@@ -119,11 +119,11 @@ func (p *Program) Text() string {
 }
 
 // Tensors returns the values of the inputs, keyed by name.
-func (p *Program) Tensors() map[string]*reference.Tensor {
-	m := map[string]*reference.Tensor{}
+func (p *Program) Tensors() map[string]*tensor.Tensor {
+	m := map[string]*tensor.Tensor{}
 	for _, i := range p.Inputs {
 		v := p.Values[i]
-		m[v.Name] = &reference.Tensor{Type: v.Type, Dims: v.Dims, Data: v.data}
+		m[v.Name] = &tensor.Tensor{Type: v.Type, Dims: v.Dims, Data: v.data}
 	}
 	return m
 }
@@ -131,7 +131,7 @@ func (p *Program) Tensors() map[string]*reference.Tensor {
 // Run computes the outputs of p and returns them by name. It replaces each element v of a
 // floating-point result by round(op, v), where op is the type of the operation, such as "add". If
 // round is nil, nothing is rounded.
-func (p *Program) Run(round func(op string, v float64) float64) map[string]*reference.Tensor {
+func (p *Program) Run(round func(op string, v float64) float64) map[string]*tensor.Tensor {
 	data := make([][]float64, len(p.Values))
 	for _, i := range p.Inputs {
 		data[i] = p.Values[i].data
@@ -154,9 +154,9 @@ func (p *Program) Run(round func(op string, v float64) float64) map[string]*refe
 			data[s.out[k]] = v
 		}
 	}
-	m := map[string]*reference.Tensor{}
+	m := map[string]*tensor.Tensor{}
 	for _, i := range p.Outputs {
-		m[p.Values[i].Name] = &reference.Tensor{Type: p.Values[i].Type, Dims: p.Values[i].Dims, Data: data[i]}
+		m[p.Values[i].Name] = &tensor.Tensor{Type: p.Values[i].Type, Dims: p.Values[i].Dims, Data: data[i]}
 	}
 	return m
 }

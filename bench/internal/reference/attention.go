@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 )
 
@@ -18,10 +19,10 @@ var attentionOperators = map[string]operator{
 // attentionArgs are the operands of one attention. Its tensors have the shape
 // [batch][heads][length][size].
 type attentionArgs struct {
-	q, k, v      *Tensor
-	pastK, pastV *Tensor // come before k and v; may be nil
-	masks        []*Tensor
-	sink         *Tensor // a score for no key of each head, or nil
+	q, k, v      *tensor.Tensor
+	pastK, pastV *tensor.Tensor // come before k and v; may be nil
+	masks        []*tensor.Tensor
+	sink         *tensor.Tensor // a score for no key of each head, or nil
 	causal       bool
 	window       int // the number of keys up to its own that a query of a causal attention sees; 0 for all
 	scale        float64
@@ -31,9 +32,9 @@ type attentionArgs struct {
 // computeOutput returns the result y of the attention. It also returns the keys k and the values v,
 // which begin with the past keys and values. If there are fewer heads of keys and values than of
 // queries, several heads of queries share one.
-func (a attentionArgs) computeOutput(c *call) (y, k, v *Tensor, err error) {
+func (a attentionArgs) computeOutput(c *call) (y, k, v *tensor.Tensor, err error) {
 	k, v = a.k, a.v
-	for _, x := range [][2]*Tensor{{a.q, k}, {k, v}, {a.pastK, k}, {a.pastV, v}} {
+	for _, x := range [][2]*tensor.Tensor{{a.q, k}, {k, v}, {a.pastK, k}, {a.pastV, v}} {
 		if x[0] != nil && (len(x[0].Dims) != 4 || len(x[1].Dims) != 4 || x[0].Dims[0] != x[1].Dims[0]) {
 			return nil, nil, nil, fmt.Errorf("attention inputs have shapes %v and %v; want rank 4 and equal batch sizes", x[0].Dims, x[1].Dims)
 		}
@@ -41,10 +42,10 @@ func (a attentionArgs) computeOutput(c *call) (y, k, v *Tensor, err error) {
 	past := 0
 	if a.pastK != nil && a.pastV != nil {
 		past = a.pastK.Dims[2]
-		if k, err = concatenate([]*Tensor{a.pastK, k}, 2); err != nil {
+		if k, err = tensor.Concatenate([]*tensor.Tensor{a.pastK, k}, 2); err != nil {
 			return nil, nil, nil, err
 		}
-		if v, err = concatenate([]*Tensor{a.pastV, v}, 2); err != nil {
+		if v, err = tensor.Concatenate([]*tensor.Tensor{a.pastV, v}, 2); err != nil {
 			return nil, nil, nil, err
 		}
 	}
@@ -60,11 +61,11 @@ func (a attentionArgs) computeOutput(c *call) (y, k, v *Tensor, err error) {
 		// Consecutive heads of queries share a head of keys, as ONNX defines grouped queries.
 		keyHeads[i] = i / (heads / groups)
 	}
-	keys, err := k.selectSlices(1, keyHeads)
+	keys, err := k.SelectSlices(1, keyHeads)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	values, err := v.selectSlices(1, keyHeads)
+	values, err := v.SelectSlices(1, keyHeads)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -79,8 +80,8 @@ func (a attentionArgs) computeOutput(c *call) (y, k, v *Tensor, err error) {
 // computeWeights returns the attention weights: the softmax of the scores of all queries and keys,
 // with the masks added. In causal attention, a query ignores the keys after its own position; past
 // is the number of keys that precede the first query.
-func (a attentionArgs) computeWeights(c *call, keys *Tensor, past int) (*Tensor, error) {
-	transposed, err := keys.transpose(0, 1, 3, 2)
+func (a attentionArgs) computeWeights(c *call, keys *tensor.Tensor, past int) (*tensor.Tensor, error) {
+	transposed, err := keys.Transpose(0, 1, 3, 2)
 	if err != nil {
 		return nil, err
 	}
@@ -89,18 +90,18 @@ func (a attentionArgs) computeWeights(c *call, keys *Tensor, past int) (*Tensor,
 		return nil, err
 	}
 	tanh := c.findElementaryFunction("Tanh")
-	s = s.mapElements(func(v float64) float64 {
+	s = s.MapElements(func(v float64) float64 {
 		if v *= a.scale; a.softcap != 0 {
 			v = a.softcap * tanh(v/a.softcap)
 		}
 		return v
 	})
 	for _, m := range a.masks {
-		m, err := m.broadcastTo(s.Dims)
+		m, err := m.BroadcastTo(s.Dims)
 		if err != nil {
 			return nil, err
 		}
-		if s, err = addTensors(s, m); err != nil {
+		if s, err = tensor.Add(s, m); err != nil {
 			return nil, err
 		}
 	}
@@ -114,27 +115,27 @@ func (a attentionArgs) computeWeights(c *call, keys *Tensor, past int) (*Tensor,
 	// A sink is a score to which no key belongs: it takes part in the sum of the softmax and is then cut
 	// off.
 	if a.sink == nil {
-		return s.mapLines(3, c.softmax)
+		return s.MapLines(3, c.softmax)
 	}
-	sink, err := a.sink.reshape(1, s.Dims[1], 1, 1)
+	sink, err := a.sink.Reshape(1, s.Dims[1], 1, 1)
 	if err == nil {
-		sink, err = sink.broadcastTo([]int{s.Dims[0], s.Dims[1], rows, 1})
+		sink, err = sink.BroadcastTo([]int{s.Dims[0], s.Dims[1], rows, 1})
 	}
 	if err != nil {
 		return nil, err
 	}
-	if s, err = concatenate([]*Tensor{s, sink}, 3); err != nil {
+	if s, err = tensor.Concatenate([]*tensor.Tensor{s, sink}, 3); err != nil {
 		return nil, err
 	}
-	if s, err = s.mapLines(3, c.softmax); err != nil {
+	if s, err = s.MapLines(3, c.softmax); err != nil {
 		return nil, err
 	}
-	return s.sliceRange(3, 0, columns)
+	return s.SliceRange(3, 0, columns)
 }
 
 // splitHeads reshapes x from [batch][length][heads*size] to [batch][heads][length][size]. It
 // returns tensors of rank 4 unchanged, and an error if x is nil.
-func splitHeads(x *Tensor, heads int) (*Tensor, error) {
+func splitHeads(x *tensor.Tensor, heads int) (*tensor.Tensor, error) {
 	if x == nil {
 		return nil, fmt.Errorf("missing queries, keys or values")
 	}
@@ -148,19 +149,19 @@ func splitHeads(x *Tensor, heads int) (*Tensor, error) {
 	if heads < 1 || d[2]%heads != 0 {
 		return nil, fmt.Errorf("cannot divide the last axis of shape %v into %d heads", d, heads)
 	}
-	return x.splitTransposeJoin([]int{d[0], d[1], heads, d[2] / heads}, []int{0, 2, 1, 3}, []int{d[0], heads, d[1], d[2] / heads})
+	return x.SplitTransposeJoin([]int{d[0], d[1], heads, d[2] / heads}, []int{0, 2, 1, 3}, []int{d[0], heads, d[1], d[2] / heads})
 }
 
 // joinHeads reshapes x from [batch][heads][length][size] to [batch][length][heads*size]. It undoes
 // splitHeads.
-func joinHeads(x *Tensor) (*Tensor, error) {
+func joinHeads(x *tensor.Tensor) (*tensor.Tensor, error) {
 	d := x.Dims
-	return x.splitTransposeJoin(d, []int{0, 2, 1, 3}, []int{d[0], d[2], d[1] * d[3]})
+	return x.SplitTransposeJoin(d, []int{0, 2, 1, 3}, []int{d[0], d[2], d[1] * d[3]})
 }
 
 // splitQKV splits the queries, keys and values, which are in[0], in[1] and in[2], into heads. The
 // queries have the given number of heads. The keys and the values have one head per group.
-func splitQKV(in [3]*Tensor, heads, groups int) (out [3]*Tensor, err error) {
+func splitQKV(in [3]*tensor.Tensor, heads, groups int) (out [3]*tensor.Tensor, err error) {
 	for i, n := range [...]int{heads, groups, groups} {
 		if out[i], err = splitHeads(in[i], n); err != nil {
 			return out, err
@@ -180,11 +181,11 @@ func (c *call) scoreScale(size int) float64 {
 
 // computeAttention computes the operator Attention, either ONNX's or the one of com.microsoft, as
 // the node says.
-func computeAttention(c *call) ([]*Tensor, error) {
+func computeAttention(c *call) ([]*tensor.Tensor, error) {
 	if isMicrosoft(c.node) {
 		return computeProjectedAttention(c)
 	}
-	in, err := splitQKV([3]*Tensor{c.in[0], c.inputTensor(1), c.inputTensor(2)}, c.intAttribute("q_num_heads", 0), c.intAttribute("kv_num_heads", 0))
+	in, err := splitQKV([3]*tensor.Tensor{c.in[0], c.inputTensor(1), c.inputTensor(2)}, c.intAttribute("q_num_heads", 0), c.intAttribute("kv_num_heads", 0))
 	if err != nil {
 		return nil, err
 	}
@@ -198,18 +199,18 @@ func computeAttention(c *call) ([]*Tensor, error) {
 	}
 	if m := c.inputTensor(3); m != nil {
 		if m.Type == onnx.Bool {
-			m = m.mapElements(func(visible float64) float64 {
+			m = m.MapElements(func(visible float64) float64 {
 				if visible == 0 {
 					return math.Inf(-1)
 				}
 				return 0
-			}).withType(in[0].Type)
+			}).WithType(in[0].Type)
 		}
 		a.masks = append(a.masks, m)
 	}
 	if lengths != nil {
 		rows, columns := in[0].Dims[2], in[1].Dims[2]
-		filled, err := newTensor(onnx.Float, len(lengths.Data), 1, rows, columns)
+		filled, err := tensor.New(onnx.Float, len(lengths.Data), 1, rows, columns)
 		if err != nil {
 			return nil, err
 		}
@@ -228,47 +229,47 @@ func computeAttention(c *call) ([]*Tensor, error) {
 	if err == nil && len(c.in[0].Dims) == 3 {
 		y, err = joinHeads(y)
 	}
-	return []*Tensor{y, k, v}, err
+	return []*tensor.Tensor{y, k, v}, err
 }
 
 // maskToBias converts a mask of ones and zeros to a tensor to add to scores
 // [batch][heads][rows][columns]. The tensor is 0 where the mask is 1, and hidden where the mask is
 // 0. A mask has one element per column, per row and column, or per score. A mask of rank 1 instead
 // holds the number of visible columns for each element of the batch.
-func maskToBias(mask *Tensor, rows, columns int, hidden float64) (*Tensor, error) {
+func maskToBias(mask *tensor.Tensor, rows, columns int, hidden float64) (*tensor.Tensor, error) {
 	d := mask.Dims
 	visible := mask
 	var err error
 	switch {
 	case len(d) == 1:
-		if visible, err = newTensor(onnx.Bool, d[0], 1, 1, columns); err != nil {
+		if visible, err = tensor.New(onnx.Bool, d[0], 1, 1, columns); err != nil {
 			return nil, err
 		}
 		for i := range visible.Data {
-			visible.Data[i] = boolToFloat(float64(i%columns) < mask.Data[i/columns])
+			visible.Data[i] = tensor.BoolToFloat(float64(i%columns) < mask.Data[i/columns])
 		}
 	case len(d) == 2 && d[1] == columns:
-		visible, err = mask.reshape(d[0], 1, 1, columns)
+		visible, err = mask.Reshape(d[0], 1, 1, columns)
 	case len(d) == 3 && d[1] == rows && d[2] == columns:
-		visible, err = mask.reshape(d[0], 1, rows, columns)
+		visible, err = mask.Reshape(d[0], 1, rows, columns)
 	case len(d) != 4:
 		return nil, fmt.Errorf("mask shape %v does not match %d queries and %d keys", d, rows, columns)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return visible.mapElements(func(v float64) float64 {
+	return visible.MapElements(func(v float64) float64 {
 		if v == 1 {
 			return 0 // also where hidden is infinite
 		}
 		return (1 - v) * hidden
-	}).withType(onnx.Float), nil
+	}).WithType(onnx.Float), nil
 }
 
 // listScoreBiases returns the tensors to add to scores with the given rows and columns: the mask,
 // converted by maskToBias with the attribute mask_filter_value for hidden columns, and the bias. It
 // omits a mask or bias that is nil.
-func (c *call) listScoreBiases(mask, bias *Tensor, rows, columns int) (list []*Tensor, err error) {
+func (c *call) listScoreBiases(mask, bias *tensor.Tensor, rows, columns int) (list []*tensor.Tensor, err error) {
 	if mask != nil {
 		if mask, err = maskToBias(mask, rows, columns, c.floatAttribute("mask_filter_value", -10000)); err != nil {
 			return nil, err
@@ -284,7 +285,7 @@ func (c *call) listScoreBiases(mask, bias *Tensor, rows, columns int) (list []*T
 // computeProjectedAttention computes com.microsoft's Attention, which multiplies one input by one
 // matrix to get the queries, keys and values. Past and present keys and values are tensors
 // [2][batch][heads][length][size].
-func computeProjectedAttention(c *call) ([]*Tensor, error) {
+func computeProjectedAttention(c *call) ([]*tensor.Tensor, error) {
 	if c.flagAttribute("do_rotary") || c.inputTensor(1) == nil {
 		return nil, c.newUnsupportedError(`attribute "do_rotary", or missing weights`)
 	}
@@ -313,9 +314,9 @@ func computeProjectedAttention(c *call) ([]*Tensor, error) {
 		if len(past.Dims) != 5 || past.Dims[0] != 2 {
 			return nil, fmt.Errorf("input \"past\" has shape %v; want [2][batch][heads][length][size]", past.Dims)
 		}
-		for i, to := range []**Tensor{&a.pastK, &a.pastV} {
-			if *to, err = past.sliceRange(0, i, i+1); err == nil {
-				*to, err = (*to).dropAxes([]int{0})
+		for i, to := range []**tensor.Tensor{&a.pastK, &a.pastV} {
+			if *to, err = past.SliceRange(0, i, i+1); err == nil {
+				*to, err = (*to).DropAxes([]int{0})
 			}
 			if err != nil {
 				return nil, err
@@ -330,19 +331,19 @@ func computeProjectedAttention(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	var present *Tensor
+	var present *tensor.Tensor
 	if c.hasOutput(1) {
-		if present, err = stackIterations([][]*Tensor{{k}, {v}}, 0, 0, false); err != nil {
+		if present, err = stackIterations([][]*tensor.Tensor{{k}, {v}}, 0, 0, false); err != nil {
 			return nil, err
 		}
 	}
 	y, err = joinHeads(y)
-	return []*Tensor{y, present}, err
+	return []*tensor.Tensor{y, present}, err
 }
 
 // splitProjection splits the last axis of x into queries, keys and values of the given sizes. They
 // have equal sizes if sizes does not have three elements.
-func splitProjection(x *Tensor, sizes []int) (in [3]*Tensor, err error) {
+func splitProjection(x *tensor.Tensor, sizes []int) (in [3]*tensor.Tensor, err error) {
 	if len(sizes) != 3 {
 		sizes = []int{x.Dims[2] / 3, x.Dims[2] / 3, x.Dims[2] / 3}
 	}
@@ -351,7 +352,7 @@ func splitProjection(x *Tensor, sizes []int) (in [3]*Tensor, err error) {
 	}
 	from := 0
 	for i, n := range sizes {
-		if in[i], err = x.sliceRange(2, from, from+n); err != nil {
+		if in[i], err = x.SliceRange(2, from, from+n); err != nil {
 			return in, err
 		}
 		from += n
@@ -361,18 +362,18 @@ func splitProjection(x *Tensor, sizes []int) (in [3]*Tensor, err error) {
 
 // computeMultiHeadAttention computes com.microsoft's MultiHeadAttention. The queries, keys and
 // values are separate inputs, or are packed into tensors [batch][length][heads][3 or 2][size].
-func computeMultiHeadAttention(c *call) ([]*Tensor, error) {
+func computeMultiHeadAttention(c *call) ([]*tensor.Tensor, error) {
 	heads := c.intAttribute("num_heads", 0)
-	in := [3]*Tensor{c.in[0], c.inputTensor(1), c.inputTensor(2)}
+	in := [3]*tensor.Tensor{c.in[0], c.inputTensor(1), c.inputTensor(2)}
 	for first, n := range map[int]int{0: 3, 1: 2} {
 		if t := c.inputTensor(first); t != nil && len(t.Dims) == 5 {
 			if t.Dims[3] != n {
 				return nil, fmt.Errorf("packed input has shape %v; want size %d for axis 3", t.Dims, n)
 			}
 			for i := range n {
-				part, err := t.sliceRange(3, i, i+1)
+				part, err := t.SliceRange(3, i, i+1)
 				if err == nil {
-					part, err = part.reshape(t.Dims[0], t.Dims[1], t.Dims[2]*t.Dims[4])
+					part, err = part.Reshape(t.Dims[0], t.Dims[1], t.Dims[2]*t.Dims[4])
 				}
 				if err != nil {
 					return nil, err
@@ -387,9 +388,9 @@ func computeMultiHeadAttention(c *call) ([]*Tensor, error) {
 			if x == nil || len(x.Dims) != 3 || len(bias.Dims) != 1 || from+x.Dims[2] > len(bias.Data) {
 				return nil, c.newUnsupportedError("bias not matching queries, keys and values of rank 3")
 			}
-			part, err := bias.sliceRange(0, from, from+x.Dims[2])
+			part, err := bias.SliceRange(0, from, from+x.Dims[2])
 			if err == nil {
-				in[i], err = addTensors(x, part)
+				in[i], err = tensor.Add(x, part)
 			}
 			if err != nil {
 				return nil, err
@@ -418,15 +419,15 @@ func computeMultiHeadAttention(c *call) ([]*Tensor, error) {
 	if err == nil {
 		y, err = joinHeads(y)
 	}
-	return []*Tensor{y, k, v}, err
+	return []*tensor.Tensor{y, k, v}, err
 }
 
 // computeGroupQueryAttention computes GroupQueryAttention, a causal attention in which several
 // heads of queries may share a head of keys and values. Of the past keys and values, only the first
 // ones may be filled. It returns an error unless as many are filled in all sequences of the batch.
-func computeGroupQueryAttention(c *call) ([]*Tensor, error) {
+func computeGroupQueryAttention(c *call) ([]*tensor.Tensor, error) {
 	heads, groups := c.intAttribute("num_heads", 0), c.intAttribute("kv_num_heads", 0)
-	in := [3]*Tensor{c.in[0], c.inputTensor(1), c.inputTensor(2)}
+	in := [3]*tensor.Tensor{c.in[0], c.inputTensor(1), c.inputTensor(2)}
 	if d := in[0].Dims; in[1] == nil { // all three are packed in one input
 		if len(d) != 3 || heads < 1 || groups < 1 || d[2]%(heads+2*groups) != 0 {
 			return nil, fmt.Errorf("cannot divide the last axis of shape %[3]v into %[1]d query heads, %[2]d key heads and %[2]d value heads", heads, groups, d)
@@ -435,7 +436,7 @@ func computeGroupQueryAttention(c *call) ([]*Tensor, error) {
 		all := in[0]
 		for i, n := range [...]int{heads, groups, groups} {
 			var err error
-			if in[i], err = all.sliceRange(2, from, from+n*size); err != nil {
+			if in[i], err = all.SliceRange(2, from, from+n*size); err != nil {
 				return nil, err
 			}
 			from += n * size
@@ -447,14 +448,14 @@ func computeGroupQueryAttention(c *call) ([]*Tensor, error) {
 	}
 	a := attentionArgs{causal: true, window: max(0, c.intAttribute("local_window_size", -1)), scale: c.scoreScale(in[0].Dims[3]), softcap: c.floatAttribute("softcap", 0)}
 	if a.sink = c.inputTensor(11); a.sink == nil && c.intAttribute("smooth_softmax", -1) > 0 {
-		a.sink = newVector(make([]int, heads)...).withType(in[0].Type)
+		a.sink = tensor.NewVector(make([]int, heads)...).WithType(in[0].Type)
 	}
 	past, room := 0, 0
 	if p := c.inputTensor(3); p != nil && len(p.Dims) == 4 {
 		past, room = p.Dims[2], p.Dims[2]
 	}
 	if lengths := c.inputTensor(5); lengths != nil {
-		for i, last := range lengths.toInts() {
+		for i, last := range lengths.ToInts() {
 			// The input has the last index of each sequence with the new elements, not the number of the
 			// past ones.
 			filled := last + 1 - in[0].Dims[2]
@@ -465,8 +466,8 @@ func computeGroupQueryAttention(c *call) ([]*Tensor, error) {
 		}
 	}
 	if past > 0 {
-		for i, to := range []**Tensor{&a.pastK, &a.pastV} {
-			if *to, err = c.inputTensor(3+i).sliceRange(2, 0, past); err != nil {
+		for i, to := range []**tensor.Tensor{&a.pastK, &a.pastV} {
+			if *to, err = c.inputTensor(3+i).SliceRange(2, 0, past); err != nil {
 				return nil, err
 			}
 		}
@@ -474,7 +475,7 @@ func computeGroupQueryAttention(c *call) ([]*Tensor, error) {
 	if c.flagAttribute("do_rotary") {
 		positions := c.inputTensor(9)
 		if positions == nil {
-			positions = newVector(past)
+			positions = tensor.NewVector(past)
 		}
 		size := 0
 		if cos := c.inputTensor(7); cos != nil && len(cos.Dims) == 2 {
@@ -488,7 +489,7 @@ func computeGroupQueryAttention(c *call) ([]*Tensor, error) {
 	}
 	bias, keys := c.inputTensor(10), past+in[0].Dims[2]
 	if bias != nil && len(bias.Dims) == 4 && bias.Dims[3] > keys {
-		if bias, err = bias.sliceRange(3, 0, keys); err != nil {
+		if bias, err = bias.SliceRange(3, 0, keys); err != nil {
 			return nil, err
 		}
 	}
@@ -501,25 +502,25 @@ func computeGroupQueryAttention(c *call) ([]*Tensor, error) {
 		y, err = joinHeads(y)
 	}
 	if total := c.inputTensor(6); err == nil && total != nil && len(total.Data) == 1 {
-		room = max(room, total.toInts()[0])
+		room = max(room, total.ToInts()[0])
 	}
-	for _, x := range []**Tensor{&k, &v} { // zeros fill the rest of the cache
+	for _, x := range []**tensor.Tensor{&k, &v} { // zeros fill the rest of the cache
 		if err != nil || room <= keys {
 			break
 		}
 		d := slices.Clone((*x).Dims)
 		d[2] = room - keys
-		unused, e := newTensor((*x).Type, d...)
+		unused, e := tensor.New((*x).Type, d...)
 		if err = e; err == nil {
-			*x, err = concatenate([]*Tensor{*x, unused}, 2)
+			*x, err = tensor.Concatenate([]*tensor.Tensor{*x, unused}, 2)
 		}
 	}
-	return []*Tensor{y, k, v}, err
+	return []*tensor.Tensor{y, k, v}, err
 }
 
 // computeRotaryEmbedding computes RotaryEmbedding. The inputs are x, cosines, sines and
 // positions in ONNX's operator, and x, positions, cosines and sines in com.microsoft's.
-func computeRotaryEmbedding(c *call) (*Tensor, error) {
+func computeRotaryEmbedding(c *call) (*tensor.Tensor, error) {
 	x, positions, cos, sin := c.in[0], c.inputTensor(1), c.inputTensor(2), c.inputTensor(3)
 	if !isMicrosoft(c.node) {
 		cos, sin, positions = c.inputTensor(1), c.inputTensor(2), c.inputTensor(3)
@@ -544,7 +545,7 @@ func computeRotaryEmbedding(c *call) (*Tensor, error) {
 // position for the first element of each sequence. If positions is nil, the tables are
 // [batch][length][pair]. A pair is two adjacent elements if neighbors is set, and otherwise an
 // element of each half. Only the first size elements are rotated, or all if size is 0.
-func rotatePairs(x, cos, sin, positions *Tensor, neighbors bool, size int) (*Tensor, error) {
+func rotatePairs(x, cos, sin, positions *tensor.Tensor, neighbors bool, size int) (*tensor.Tensor, error) {
 	if cos == nil || sin == nil {
 		return nil, fmt.Errorf("missing cosine or sine table for rotary embedding")
 	}
@@ -565,7 +566,7 @@ func rotatePairs(x, cos, sin, positions *Tensor, neighbors bool, size int) (*Ten
 	row := make([]int, batch*length) // of the tables
 	var list []int
 	if positions != nil {
-		list = positions.toInts()
+		list = positions.ToInts()
 	}
 	for i := range row {
 		switch {
@@ -582,7 +583,7 @@ func rotatePairs(x, cos, sin, positions *Tensor, neighbors bool, size int) (*Ten
 			return nil, fmt.Errorf("position %d is out of range for a cosine table of %d rows", row[i], len(cos.Data)/pairs)
 		}
 	}
-	y := x.mapElements(func(v float64) float64 { return v })
+	y := x.MapElements(func(v float64) float64 { return v })
 	for i := range batch * heads * length {
 		table := row[i/length/heads*length+i%length] * pairs
 		for p := range pairs {

@@ -6,13 +6,14 @@ import (
 	"math"
 	"slices"
 
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 )
 
 // computeNonMaxSuppression computes NonMaxSuppression: for each class it selects boxes in
 // descending order of their scores, and skips boxes that overlap a selected one by more than a
 // threshold.
-func computeNonMaxSuppression(c *call) (*Tensor, error) {
+func computeNonMaxSuppression(c *call) (*tensor.Tensor, error) {
 	boxes, scores := c.in[0], c.in[1]
 	if len(boxes.Dims) != 3 || len(scores.Dims) != 3 || boxes.Dims[2] != 4 || boxes.Dims[0] != scores.Dims[0] || boxes.Dims[1] != scores.Dims[2] {
 		return nil, fmt.Errorf("boxes and scores have shapes %v and %v; want [batch][boxes][4] and [batch][classes][boxes]", boxes.Dims, scores.Dims)
@@ -51,7 +52,7 @@ func computeNonMaxSuppression(c *call) (*Tensor, error) {
 			}
 		}
 	}
-	return &Tensor{Type: onnx.Int64, Dims: []int{len(rows) / 3, 3}, Data: rows}, nil
+	return &tensor.Tensor{Type: onnx.Int64, Dims: []int{len(rows) / 3, 3}, Data: rows}, nil
 }
 
 // boxCorners returns the smallest y and x, followed by the largest y and x, of a box. If center is

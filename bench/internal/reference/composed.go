@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 )
 
@@ -18,15 +19,15 @@ var composedOperators = map[string]operator{
 
 // computeCenterCropPad copies the elements around the center of the input to the center of a tensor
 // of zeros.
-func computeCenterCropPad(c *call) (*Tensor, error) {
-	x, sizes := c.in[0], c.in[1].toInts()
+func computeCenterCropPad(c *call) (*tensor.Tensor, error) {
+	x, sizes := c.in[0], c.in[1].ToInts()
 	axes := c.intsAttribute("axes")
 	if c.attribute("axes") == nil {
 		for i := range x.Dims {
 			axes = append(axes, i)
 		}
 	}
-	axes, err := resolveAxes(axes, len(x.Dims))
+	axes, err := tensor.ResolveAxes(axes, len(x.Dims))
 	if err != nil || len(axes) != len(sizes) {
 		return nil, fmt.Errorf("axes %v and sizes %v do not fit shape %v: %v", axes, sizes, x.Dims, err)
 	}
@@ -34,12 +35,12 @@ func computeCenterCropPad(c *call) (*Tensor, error) {
 	for i, axis := range axes {
 		dims[axis] = sizes[i]
 	}
-	out, err := newTensor(x.Type, dims...)
+	out, err := tensor.New(x.Type, dims...)
 	if err != nil {
 		return nil, err
 	}
 	index := make([]int, len(dims))
-	strides := rowMajorStrides(x.Dims)
+	strides := tensor.RowMajorStrides(x.Dims)
 	for k := range out.Data {
 		at, inside := 0, true
 		for i, o := range index {
@@ -56,24 +57,24 @@ func computeCenterCropPad(c *call) (*Tensor, error) {
 		if inside {
 			out.Data[k] = x.Data[at]
 		}
-		advanceIndex(index, dims)
+		tensor.AdvanceIndex(index, dims)
 	}
 	return out, nil
 }
 
 // computeCol2Im adds each element of each block to its place in the image.
-func computeCol2Im(c *call) (*Tensor, error) {
-	x, image, block := c.in[0], c.in[1].toInts(), c.in[2].toInts()
+func computeCol2Im(c *call) (*tensor.Tensor, error) {
+	x, image, block := c.in[0], c.in[1].ToInts(), c.in[2].ToInts()
 	w, err := c.newWindow(image, block)
 	if err != nil {
 		return nil, err
 	}
-	size, err := countElements(block)
+	size, err := tensor.CountElements(block)
 	if err != nil || size == 0 || len(x.Dims) != 3 || x.Dims[1]%size != 0 {
 		return nil, fmt.Errorf("input shape %v does not fit blocks of %v", x.Dims, block)
 	}
 	channels := x.Dims[1] / size
-	out, err := newTensor(x.Type, append([]int{x.Dims[0], channels}, image...)...)
+	out, err := tensor.New(x.Type, append([]int{x.Dims[0], channels}, image...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +90,8 @@ func computeCol2Im(c *call) (*Tensor, error) {
 	if count != x.Dims[2] {
 		return nil, fmt.Errorf("input shape %v has not %d blocks", x.Dims, count)
 	}
-	steps := rowMajorStrides(image)
-	pixels := countValidElements(image)
+	steps := tensor.RowMajorStrides(image)
+	pixels := tensor.CountValidElements(image)
 	tap := make([]int, len(block))
 	for k := range size {
 		place := make([]int, len(blocks))
@@ -107,16 +108,16 @@ func computeCol2Im(c *call) (*Tensor, error) {
 					out.Data[row*pixels+at] += x.Data[(row*size+k)*count+b]
 				}
 			}
-			advanceIndex(place, blocks)
+			tensor.AdvanceIndex(place, blocks)
 		}
-		advanceIndex(tap, block)
+		tensor.AdvanceIndex(tap, block)
 	}
 	return out, nil
 }
 
 // computeMelWeightMatrix computes triangles over the bins of a spectrum, whose corners have equal
 // distances on the mel scale.
-func computeMelWeightMatrix(c *call) (*Tensor, error) {
+func computeMelWeightMatrix(c *call) (*tensor.Tensor, error) {
 	var v [5]float64
 	for i := range v {
 		if len(c.in[i].Data) != 1 {
@@ -124,8 +125,8 @@ func computeMelWeightMatrix(c *call) (*Tensor, error) {
 		}
 		v[i] = c.in[i].Data[0]
 	}
-	bands := c.in[0].toInts()[0]
-	out, err := newTensor(onnx.DataType(c.intAttribute("output_datatype", int(onnx.Float))), c.in[1].toInts()[0]/2+1, bands)
+	bands := c.in[0].ToInts()[0]
+	out, err := tensor.New(onnx.DataType(c.intAttribute("output_datatype", int(onnx.Float))), c.in[1].ToInts()[0]/2+1, bands)
 	if err != nil {
 		return nil, err
 	}
@@ -158,14 +159,14 @@ func computeMelWeightMatrix(c *call) (*Tensor, error) {
 }
 
 // computeDeterminant expands each determinant by its first row.
-func computeDeterminant(c *call) (*Tensor, error) {
+func computeDeterminant(c *call) (*tensor.Tensor, error) {
 	x := c.in[0]
 	rank := len(x.Dims)
 	if rank < 2 || x.Dims[rank-1] != x.Dims[rank-2] || x.Dims[rank-1] > 8 {
 		return nil, c.newUnsupportedError(fmt.Sprintf("shape %v", x.Dims))
 	}
 	n := x.Dims[rank-1]
-	out, err := newTensor(x.Type, x.Dims[:rank-2]...)
+	out, err := tensor.New(x.Type, x.Dims[:rank-2]...)
 	if err != nil {
 		return nil, err
 	}
@@ -195,15 +196,15 @@ func expandDeterminant(a []float64, n int) float64 {
 	return sum
 }
 
-func computeCumProd(c *call) (*Tensor, error) {
+func computeCumProd(c *call) (*tensor.Tensor, error) {
 	if len(c.in[1].Data) != 1 {
 		return nil, fmt.Errorf("input \"axis\" has shape %v; want a scalar", c.in[1].Dims)
 	}
-	axis, err := resolveAxis(c.in[1].toInts()[0], len(c.in[0].Dims))
+	axis, err := tensor.ResolveAxis(c.in[1].ToInts()[0], len(c.in[0].Dims))
 	if err != nil {
 		return nil, err
 	}
-	return c.in[0].mapLines(axis, func(line []float64) {
+	return c.in[0].MapLines(axis, func(line []float64) {
 		if c.flagAttribute("reverse") {
 			slices.Reverse(line)
 		}
@@ -223,7 +224,7 @@ func computeCumProd(c *call) (*Tensor, error) {
 
 // computeQuant computes QONNX's Quant: it rounds x/scale + zero within the range of a number of bits,
 // and undoes the scale and the zero point.
-func computeQuant(c *call) (*Tensor, error) {
+func computeQuant(c *call) (*tensor.Tensor, error) {
 	if len(c.in[3].Data) != 1 {
 		return nil, c.newUnsupportedError("several numbers of bits")
 	}
@@ -240,19 +241,19 @@ func computeQuant(c *call) (*Tensor, error) {
 		return nil, c.newUnsupportedError("rounding mode " + mode)
 	}
 	x, scale, zero := c.in[0], c.in[1], c.in[2]
-	y, err := combineTensors(x.Type, x, scale, func(v, s float64) float64 { return v / s })
+	y, err := tensor.Combine(x.Type, x, scale, func(v, s float64) float64 { return v / s })
 	if err == nil {
-		y, err = combineTensors(x.Type, y, zero, func(v, z float64) float64 { return min(max(nearest(v+z), low), high) - z })
+		y, err = tensor.Combine(x.Type, y, zero, func(v, z float64) float64 { return min(max(nearest(v+z), low), high) - z })
 	}
 	if err != nil {
 		return nil, err
 	}
-	return combineTensors(x.Type, y, scale, func(v, s float64) float64 { return v * s })
+	return tensor.Combine(x.Type, y, scale, func(v, s float64) float64 { return v * s })
 }
 
 // computeBipolarQuant computes QONNX's BipolarQuant: the scale with the sign of x, where 0 is positive.
-func computeBipolarQuant(c *call) (*Tensor, error) {
-	return combineTensors(c.in[0].Type, c.in[0], c.in[1], func(v, s float64) float64 {
+func computeBipolarQuant(c *call) (*tensor.Tensor, error) {
+	return tensor.Combine(c.in[0].Type, c.in[0], c.in[1], func(v, s float64) float64 {
 		if v >= 0 {
 			return s
 		}

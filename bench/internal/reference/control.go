@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 )
 
@@ -12,7 +13,7 @@ var controlOperators = map[string]operator{"If": {1, runIf}, "Loop": {0, runLoop
 
 // runBody runs the graph stored in the named attribute on the given inputs and returns the graph's
 // outputs.
-func (c *call) runBody(attribute string, inputs ...*Tensor) ([]*Tensor, error) {
+func (c *call) runBody(attribute string, inputs ...*tensor.Tensor) ([]*tensor.Tensor, error) {
 	a := c.attribute(attribute)
 	if a == nil || a.Graph == nil {
 		return nil, fmt.Errorf("attribute %q is missing or not a graph", attribute)
@@ -29,7 +30,7 @@ func (c *call) runBody(attribute string, inputs ...*Tensor) ([]*Tensor, error) {
 
 // runIf computes the operator If: it runs then_branch if the condition, which is a scalar, is not
 // 0, and else_branch otherwise.
-func runIf(c *call) ([]*Tensor, error) {
+func runIf(c *call) ([]*tensor.Tensor, error) {
 	if len(c.in[0].Data) != 1 {
 		return nil, fmt.Errorf("condition has shape %v; want a scalar", c.in[0].Dims)
 	}
@@ -42,22 +43,22 @@ func runIf(c *call) ([]*Tensor, error) {
 // runLoop computes the operator Loop. It runs the body until the condition is 0 or the maximum
 // number of iterations is reached. The body returns the next condition, the values for the next
 // iteration, and values that the loop stacks along a new first axis.
-func runLoop(c *call) ([]*Tensor, error) {
-	maxIterations, condition := math.Inf(1), newScalar(onnx.Bool, 1)
+func runLoop(c *call) ([]*tensor.Tensor, error) {
+	maxIterations, condition := math.Inf(1), tensor.NewScalar(onnx.Bool, 1)
 	if t := c.inputTensor(0); t != nil && len(t.Data) == 1 {
 		maxIterations = t.Data[0]
 	}
 	if t := c.inputTensor(1); t != nil {
 		condition = t
 	}
-	var carried []*Tensor
+	var carried []*tensor.Tensor
 	for i := 2; i < len(c.in); i++ {
 		if c.in[i] == nil {
 			return nil, fmt.Errorf("missing input %d", i)
 		}
 		carried = append(carried, c.in[i])
 	}
-	var scanned [][]*Tensor
+	var scanned [][]*tensor.Tensor
 	iteration := 0
 	for ; float64(iteration) < maxIterations; iteration++ {
 		if len(condition.Data) != 1 {
@@ -70,7 +71,7 @@ func runLoop(c *call) ([]*Tensor, error) {
 		if c.steps--; c.steps < 0 {
 			return nil, fmt.Errorf("model executes more than %d nodes and loop iterations", maxSteps)
 		}
-		results, err := c.runBody("body", append([]*Tensor{newScalar(onnx.Int64, float64(iteration)), condition}, carried...)...)
+		results, err := c.runBody("body", append([]*tensor.Tensor{tensor.NewScalar(onnx.Int64, float64(iteration)), condition}, carried...)...)
 		if err != nil {
 			return nil, err
 		}
@@ -97,8 +98,8 @@ func runLoop(c *call) ([]*Tensor, error) {
 // stackIterations stacks result k of every iteration along a new axis. If reverse is set, the last
 // iteration comes first. It returns an error if there are no iterations, because the shape is then
 // unknown.
-func stackIterations(iterations [][]*Tensor, k, axis int, reverse bool) (*Tensor, error) {
-	var list []*Tensor
+func stackIterations(iterations [][]*tensor.Tensor, k, axis int, reverse bool) (*tensor.Tensor, error) {
+	var list []*tensor.Tensor
 	for i := range iterations {
 		results := iterations[i]
 		if reverse {
@@ -108,12 +109,12 @@ func stackIterations(iterations [][]*Tensor, k, axis int, reverse bool) (*Tensor
 			return nil, fmt.Errorf("iteration has %d outputs to stack; want at least %d", len(results), k+1)
 		}
 		t := results[k]
-		at, err := resolveAxis(axis, len(t.Dims)+1)
+		at, err := tensor.ResolveAxis(axis, len(t.Dims)+1)
 		if err != nil {
 			return nil, err
 		}
 		dims := append(append(append([]int{}, t.Dims[:at]...), 1), t.Dims[at:]...)
-		if t, err = t.reshape(dims...); err != nil {
+		if t, err = t.Reshape(dims...); err != nil {
 			return nil, err
 		}
 		list = append(list, t)
@@ -121,11 +122,11 @@ func stackIterations(iterations [][]*Tensor, k, axis int, reverse bool) (*Tensor
 	if len(list) == 0 {
 		return nil, fmt.Errorf("cannot infer the shape of stacked outputs from 0 iterations")
 	}
-	at, err := resolveAxis(axis, len(list[0].Dims))
+	at, err := tensor.ResolveAxis(axis, len(list[0].Dims))
 	if err != nil {
 		return nil, err
 	}
-	return concatenate(list, at)
+	return tensor.Concatenate(list, at)
 }
 
 // elementOrZero returns element i of list, or 0 if the list is shorter.
@@ -139,23 +140,23 @@ func elementOrZero(list []int, i int) int {
 // runScan computes the operator Scan, which runs the body for each slice of some inputs. In version
 // 8, the inputs start with sequence lengths and have a batch axis, so each element of the batch is
 // scanned separately.
-func runScan(c *call) ([]*Tensor, error) {
+func runScan(c *call) ([]*tensor.Tensor, error) {
 	if c.opset >= 9 {
 		return c.scanSlices(c.in, c.intsAttribute)
 	}
 	if c.inputTensor(0) != nil {
 		return nil, c.newUnsupportedError(`input "sequence_lens"`)
 	}
-	var batches [][]*Tensor
+	var batches [][]*tensor.Tensor
 	for b := 0; len(c.in) > 1 && c.in[1] != nil && len(c.in[1].Dims) > 0 && b < c.in[1].Dims[0]; b++ {
-		var in []*Tensor
+		var in []*tensor.Tensor
 		for i, t := range c.in[1:] {
 			if t == nil || len(t.Dims) == 0 || b >= t.Dims[0] {
 				return nil, fmt.Errorf("input %d has no batch element %d; want batch size %d", 1+i, b, c.in[1].Dims[0])
 			}
-			part, err := t.sliceRange(0, b, b+1)
+			part, err := t.SliceRange(0, b, b+1)
 			if err == nil {
-				part, err = part.dropAxes([]int{0})
+				part, err = part.DropAxes([]int{0})
 			}
 			if err != nil {
 				return nil, err
@@ -174,7 +175,7 @@ func runScan(c *call) ([]*Tensor, error) {
 		}
 		batches = append(batches, results)
 	}
-	var list []*Tensor
+	var list []*tensor.Tensor
 	for k := range c.node.Outputs {
 		t, err := stackIterations(batches, k, 0, false)
 		if err != nil {
@@ -187,7 +188,7 @@ func runScan(c *call) ([]*Tensor, error) {
 
 // scanSlices runs the body of a Scan on the states and on each slice of the scanned inputs, which
 // are the last elements of in. It reads list attributes with the function attribute.
-func (c *call) scanSlices(in []*Tensor, attribute func(name string) []int) ([]*Tensor, error) {
+func (c *call) scanSlices(in []*tensor.Tensor, attribute func(name string) []int) ([]*tensor.Tensor, error) {
 	n := c.intAttribute("num_scan_inputs", 0)
 	if n < 1 || n > len(in) {
 		return nil, fmt.Errorf("attribute \"num_scan_inputs\" is %d; want 1 to %d", n, len(in))
@@ -199,7 +200,7 @@ func (c *call) scanSlices(in []*Tensor, attribute func(name string) []int) ([]*T
 			return nil, fmt.Errorf("missing scan input %d", i)
 		}
 		var err error
-		if axes[i], err = resolveAxis(elementOrZero(attribute("scan_input_axes"), i), len(t.Dims)); err != nil {
+		if axes[i], err = tensor.ResolveAxis(elementOrZero(attribute("scan_input_axes"), i), len(t.Dims)); err != nil {
 			return nil, err
 		}
 		// ONNX has no rule for inputs of different length, so this is an error.
@@ -208,17 +209,17 @@ func (c *call) scanSlices(in []*Tensor, attribute func(name string) []int) ([]*T
 		}
 		length = t.Dims[axes[i]]
 	}
-	var scanned [][]*Tensor
+	var scanned [][]*tensor.Tensor
 	for step := range length {
-		args := append([]*Tensor{}, states...)
+		args := append([]*tensor.Tensor{}, states...)
 		for i, t := range inputs {
 			k := step
 			if elementOrZero(attribute("scan_input_directions"), i) != 0 {
 				k = length - 1 - step
 			}
-			part, err := t.sliceRange(axes[i], k, k+1)
+			part, err := t.SliceRange(axes[i], k, k+1)
 			if err == nil {
-				part, err = part.dropAxes([]int{axes[i]})
+				part, err = part.DropAxes([]int{axes[i]})
 			}
 			if err != nil {
 				return nil, err
@@ -234,7 +235,7 @@ func (c *call) scanSlices(in []*Tensor, attribute func(name string) []int) ([]*T
 		}
 		states, scanned = results[:len(states)], append(scanned, results[len(states):])
 	}
-	list := append([]*Tensor{}, states...)
+	list := append([]*tensor.Tensor{}, states...)
 	for i := range len(c.node.Outputs) - len(states) {
 		t, err := stackIterations(scanned, i, elementOrZero(attribute("scan_output_axes"), i), elementOrZero(attribute("scan_output_directions"), i) != 0)
 		if err != nil {

@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"anesim/bench/internal/reference/tensor"
 	"fmt"
 	"slices"
 )
@@ -40,8 +41,8 @@ func (c *call) newWindow(in, kernel []int) (*window, error) {
 		}
 		for _, v := range *x.to {
 			// The bounds keep products of these numbers from overflowing.
-			if v < x.missing || v > maxElements {
-				return nil, fmt.Errorf("attribute %q is %v; want values from %d to %d", x.name, *x.to, x.missing, maxElements)
+			if v < x.missing || v > tensor.MaxElements {
+				return nil, fmt.Errorf("attribute %q is %v; want values from %d to %d", x.name, *x.to, x.missing, tensor.MaxElements)
 			}
 		}
 	}
@@ -53,13 +54,13 @@ func (c *call) newWindow(in, kernel []int) (*window, error) {
 		return nil, fmt.Errorf("attribute \"pads\" is %v; want two values for each of %d spatial axes", pads, rank)
 	}
 	for _, v := range pads {
-		if v < 0 || v > maxElements {
-			return nil, fmt.Errorf("attribute \"pads\" is %v; want values from 0 to %d", pads, maxElements)
+		if v < 0 || v > tensor.MaxElements {
+			return nil, fmt.Errorf("attribute \"pads\" is %v; want values from 0 to %d", pads, tensor.MaxElements)
 		}
 	}
 	for _, v := range kernel {
-		if v < 1 || v > maxElements {
-			return nil, fmt.Errorf("kernel has shape %v; want dimensions from 1 to %d", kernel, maxElements)
+		if v < 1 || v > tensor.MaxElements {
+			return nil, fmt.Errorf("kernel has shape %v; want dimensions from 1 to %d", kernel, tensor.MaxElements)
 		}
 	}
 	w.begin, w.end = pads[:rank:rank], pads[rank:]
@@ -133,7 +134,7 @@ func splitPadding(total int, oddAtEnd bool) (begin, end int) {
 func (w *window) forEachTapPair(tap []int, f func(out, in int)) {
 	last := len(w.in) - 1
 	width := w.out[last]
-	rows := countValidElements(w.out[:last])
+	rows := tensor.CountValidElements(w.out[:last])
 	index := make([]int, last)
 	for row := range rows {
 		at, inside := 0, true
@@ -149,17 +150,17 @@ func (w *window) forEachTapPair(tap []int, f func(out, in int)) {
 				}
 			}
 		}
-		advanceIndex(index, w.out)
+		tensor.AdvanceIndex(index, w.out)
 	}
 }
 
-func computeConv(c *call) (*Tensor, error) {
+func computeConv(c *call) (*tensor.Tensor, error) {
 	return c.convolve(c.in[0], c.in[1], c.inputTensor(2))
 }
 
 // convolve returns the convolution of x [batch][channels][...] with weights
 // [outputs][channels/groups][...], plus a bias unless it is nil.
-func (c *call) convolve(x, weights, bias *Tensor) (*Tensor, error) {
+func (c *call) convolve(x, weights, bias *tensor.Tensor) (*tensor.Tensor, error) {
 	rank := len(x.Dims)
 	groups := c.intAttribute("group", 1)
 	if rank < 3 || len(weights.Dims) != rank || groups < 1 || x.Dims[1] != weights.Dims[1]*groups || weights.Dims[0]%groups != 0 {
@@ -170,17 +171,17 @@ func (c *call) convolve(x, weights, bias *Tensor) (*Tensor, error) {
 		return nil, err
 	}
 	outputs, channels := weights.Dims[0], x.Dims[1]
-	y, err := newTensor(x.Type, slices.Concat([]int{x.Dims[0], outputs}, w.out)...)
+	y, err := tensor.New(x.Type, slices.Concat([]int{x.Dims[0], outputs}, w.out)...)
 	if err != nil {
 		return nil, err
 	}
 	if c.Reduce != nil {
-		if y, err = y.addChannelBias(bias); err == nil {
+		if y, err = y.AddChannelBias(bias); err == nil {
 			reduceWindows(y, x, weights, w, groups, c.Reduce)
 		}
 		return y, err
 	}
-	plane, area, taps := countValidElements(w.in), countValidElements(w.out), countValidElements(w.kernel)
+	plane, area, taps := tensor.CountValidElements(w.in), tensor.CountValidElements(w.out), tensor.CountValidElements(w.kernel)
 	// The inputs of a tap are gathered once for all outputs of the group: a loop over the outputs outside
 	// would compute their places again for each of them.
 	line := make([]float64, area) // the inputs of a tap in one channel
@@ -195,17 +196,17 @@ func (c *call) convolve(x, weights, bias *Tensor) (*Tensor, error) {
 				for o := group * outputs / groups; o < (group+1)*outputs/groups; o++ {
 					addScaledVector(y.Data[(n*outputs+o)*area:][:area], line, weights.Data[(o*weights.Dims[1]+of)*taps+k])
 				}
-				advanceIndex(tap, w.kernel)
+				tensor.AdvanceIndex(tap, w.kernel)
 			}
 		}
 	}
-	return y.addChannelBias(bias)
+	return y.AddChannelBias(bias)
 }
 
 // reduceWindows adds the convolution of x with weights to y. The function reduce sums the products,
 // as [Options].Reduce describes.
-func reduceWindows(y, x, weights *Tensor, w *window, groups int, reduce func(acc, panel, taps []float64)) {
-	plane, area, taps := countValidElements(w.in), countValidElements(w.out), countValidElements(w.kernel)
+func reduceWindows(y, x, weights *tensor.Tensor, w *window, groups int, reduce func(acc, panel, taps []float64)) {
+	plane, area, taps := tensor.CountValidElements(w.in), tensor.CountValidElements(w.out), tensor.CountValidElements(w.kernel)
 	outputs, channels := weights.Dims[0]/groups, weights.Dims[1] // of a group
 	panel := make([]float64, channels*taps*area)
 	for n := range x.Dims[0] {
@@ -217,7 +218,7 @@ func reduceWindows(y, x, weights *Tensor, w *window, groups int, reduce func(acc
 				for k := range taps {
 					line := panel[(ch*taps+k)*area:][:area]
 					w.forEachTapPair(tap, func(out, at int) { line[out] = in[at] })
-					advanceIndex(tap, w.kernel)
+					tensor.AdvanceIndex(tap, w.kernel)
 				}
 			}
 			for o := group * outputs; o < (group+1)*outputs; o++ {
@@ -227,49 +228,10 @@ func reduceWindows(y, x, weights *Tensor, w *window, groups int, reduce func(acc
 	}
 }
 
-// addChannelBias returns t with bias[c] added to every element of channel c (axis 1). If bias is
-// nil, it returns t itself.
-func (t *Tensor) addChannelBias(bias *Tensor) (*Tensor, error) {
-	if bias == nil {
-		return t, nil
-	}
-	return t.mapChannels(func(v float64, b []float64) float64 { return v + b[0] }, bias)
-}
-
-// mapChannels returns a tensor of f(v, p) for each element v of t. The slice p holds one value of
-// each of the given parameters: the value for the element's channel (axis 1).
-func (t *Tensor) mapChannels(f func(v float64, parameters []float64) float64, parameters ...*Tensor) (*Tensor, error) {
-	channels := 1
-	if len(t.Dims) > 1 {
-		channels = t.Dims[1]
-	}
-	for _, p := range parameters {
-		if len(p.Data) != channels {
-			return nil, fmt.Errorf("parameter has shape %v; want one element for each of %d channels", p.Dims, channels)
-		}
-	}
-	out := t.zerosLike()
-	if len(t.Data) == 0 {
-		return out, nil
-	}
-	area := 1
-	if len(t.Dims) > 2 {
-		area = countValidElements(t.Dims[2:])
-	}
-	values := make([]float64, len(parameters))
-	for i := range t.Data {
-		for k, p := range parameters {
-			values[k] = p.Data[i/area%channels]
-		}
-		out.Data[i] = f(t.Data[i], values)
-	}
-	return out, nil
-}
-
 // computeConvTranspose computes ConvTranspose with weights [channels][outputs/groups][...]. It adds
 // each input element, times the weights, to all outputs from which the corresponding convolution
 // would compute that element.
-func computeConvTranspose(c *call) (*Tensor, error) {
+func computeConvTranspose(c *call) (*tensor.Tensor, error) {
 	x, weights := c.in[0], c.in[1]
 	rank, groups := len(x.Dims), c.intAttribute("group", 1)
 	if rank < 3 || len(weights.Dims) != rank || groups < 1 || x.Dims[1] != weights.Dims[0] || weights.Dims[0]%groups != 0 {
@@ -281,11 +243,11 @@ func computeConvTranspose(c *call) (*Tensor, error) {
 	}
 	channels, outputsPerGroup := x.Dims[1], weights.Dims[1]
 	outputs := outputsPerGroup * groups
-	y, err := newTensor(x.Type, slices.Concat([]int{x.Dims[0], outputs}, w.in)...)
+	y, err := tensor.New(x.Type, slices.Concat([]int{x.Dims[0], outputs}, w.in)...)
 	if err != nil {
 		return nil, err
 	}
-	plane, area, taps := countValidElements(w.out), countValidElements(w.in), countValidElements(w.kernel)
+	plane, area, taps := tensor.CountValidElements(w.out), tensor.CountValidElements(w.in), tensor.CountValidElements(w.kernel)
 	line := make([]float64, plane)
 	for n := range x.Dims[0] {
 		for o := range outputs {
@@ -300,11 +262,11 @@ func computeConvTranspose(c *call) (*Tensor, error) {
 				// Input and output change their roles: the window is that of the convolution in the other
 				// direction.
 				w.forEachTapPair(tap, func(out, in int) { to[in] += line[out] })
-				advanceIndex(tap, w.kernel)
+				tensor.AdvanceIndex(tap, w.kernel)
 			}
 		}
 	}
-	return y.addChannelBias(c.inputTensor(2))
+	return y.AddChannelBias(c.inputTensor(2))
 }
 
 // newTransposedWindow returns the window of a transposed convolution whose input has the spatial

@@ -1,13 +1,14 @@
 package reference
 
 import (
+	"anesim/bench/internal/reference/tensor"
 	"fmt"
 	"math"
 )
 
 // computeDeformConv computes a DeformConv by its definition: a convolution whose taps are sampled at
 // their places plus offsets, bilinearly, with zeros around the image.
-func computeDeformConv(c *call) (*Tensor, error) {
+func computeDeformConv(c *call) (*tensor.Tensor, error) {
 	x, f, offset := c.in[0], c.in[1], c.in[2]
 	if len(x.Dims) != 4 || len(f.Dims) != 4 || len(offset.Dims) != 4 {
 		return nil, fmt.Errorf("shapes %v, %v and %v; want 4 axes each", x.Dims, f.Dims, offset.Dims)
@@ -35,7 +36,7 @@ func computeDeformConv(c *call) (*Tensor, error) {
 		}
 		return x.Data[((b*channels+ch)*h+y)*w+x0]
 	}
-	out, err := newTensor(x.Type, n, outputs, oh, ow)
+	out, err := tensor.New(x.Type, n, outputs, oh, ow)
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,10 @@
 //	attention.go      Attention, MultiHeadAttention, RotaryEmbedding, ...
 //	spectra.go        DFT, STFT, HannWindow, ...
 //	control.go        If, Loop, Scan
+//	sequences.go      SequenceConstruct, SequenceAt, Optional, ...
+//	composed.go       CenterCropPad, Col2Im, Det, Quant, ... (DeformConv: deform.go)
+//	contributed.go    QAttention, GatherBlockQuantized, ... of onnxruntime's tools
+//	training.go       losses, Adam, Momentum, ...
 //
 // Package summation has sums of products as an engine computes them, for Options.Reduce.
 //
@@ -35,8 +39,9 @@
 // Slice are still right: they are clamped to the axis. Results of integer types of up to 32
 // bits wrap around.
 //
-// All families of operators are in one package because they share Tensor and call: any
-// division between families would need between 42 and 76 exported names.
+// Package tensor has what the operators share and does not depend on nodes. The families are in one
+// package because they share call, and compute with each other's operators: any division between
+// families would need between 42 and 76 exported names.
 //
 // Operators with random results, strings, sequences and training are not supported.
 package reference

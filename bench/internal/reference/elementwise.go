@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 )
 
@@ -58,14 +59,14 @@ func unaryOperators() map[string]operator {
 		"Tan": math.Tan, "Asin": math.Asin, "Acos": math.Acos,
 		"Sinh": math.Sinh, "Cosh": math.Cosh,
 		"Asinh": math.Asinh, "Acosh": math.Acosh, "Atanh": math.Atanh,
-		"Not":        func(x float64) float64 { return boolToFloat(x == 0) },
+		"Not":        func(x float64) float64 { return tensor.BoolToFloat(x == 0) },
 		"BitwiseNot": func(x float64) float64 { return float64(^int64(x)) },
 		"Relu":       relu,
 	} {
-		table[name] = operator{1, func(c *call) ([]*Tensor, error) { return []*Tensor{c.in[0].mapElements(f)}, nil }}
+		table[name] = operator{1, func(c *call) ([]*tensor.Tensor, error) { return []*tensor.Tensor{c.in[0].MapElements(f)}, nil }}
 	}
 	for name := range functions {
-		table[name] = operator{1, wrapSingleResult(func(c *call) (*Tensor, error) { return c.in[0].mapElements(c.findElementaryFunction(name)), nil })}
+		table[name] = operator{1, wrapSingleResult(func(c *call) (*tensor.Tensor, error) { return c.in[0].MapElements(c.findElementaryFunction(name)), nil })}
 	}
 	delete(table, "HardSigmoid") // these have attributes
 	delete(table, "Gelu")
@@ -83,7 +84,7 @@ func binaryOperators() map[string]operator {
 		"BitwiseOr":  func(a, b float64) float64 { return float64(int64(a) | int64(b)) },
 		"BitwiseXor": func(a, b float64) float64 { return float64(int64(a) ^ int64(b)) },
 	} {
-		table[name] = operator{2, wrapSingleResult(func(c *call) (*Tensor, error) { return c.combineInputs(c.in[0].Type, f) })}
+		table[name] = operator{2, wrapSingleResult(func(c *call) (*tensor.Tensor, error) { return c.combineInputs(c.in[0].Type, f) })}
 	}
 	for name, f := range map[string]func(a, b float64) bool{
 		"Equal":          func(a, b float64) bool { return a == b },
@@ -95,8 +96,8 @@ func binaryOperators() map[string]operator {
 		"Or":             func(a, b float64) bool { return a != 0 || b != 0 },
 		"Xor":            func(a, b float64) bool { return (a != 0) != (b != 0) },
 	} {
-		table[name] = operator{2, wrapSingleResult(func(c *call) (*Tensor, error) {
-			return c.combineInputs(onnx.Bool, func(a, b float64) float64 { return boolToFloat(f(a, b)) })
+		table[name] = operator{2, wrapSingleResult(func(c *call) (*tensor.Tensor, error) {
+			return c.combineInputs(onnx.Bool, func(a, b float64) float64 { return tensor.BoolToFloat(f(a, b)) })
 		})}
 	}
 	return table
@@ -105,7 +106,7 @@ func binaryOperators() map[string]operator {
 // combineInputs applies f to each pair of elements of the first two inputs, broadcast to a common
 // shape, and returns the results as a tensor of type t. In operator sets before 7 the attributes
 // broadcast and axis align the second input with the first.
-func (c *call) combineInputs(t onnx.DataType, f func(a, b float64) float64) (*Tensor, error) {
+func (c *call) combineInputs(t onnx.DataType, f func(a, b float64) float64) (*tensor.Tensor, error) {
 	b := c.in[1]
 	if axis := c.intAttribute("axis", -1); c.opset < 7 && c.flagAttribute("broadcast") && axis >= 0 {
 		// Before version 7 the attribute axis aligns the first axis of b with an axis of a.
@@ -114,50 +115,24 @@ func (c *call) combineInputs(t onnx.DataType, f func(a, b float64) float64) (*Te
 			dims = append(dims, 1)
 		}
 		var err error
-		if b, err = b.reshape(dims...); err != nil {
+		if b, err = b.Reshape(dims...); err != nil {
 			return nil, err
 		}
 	}
-	return combineTensors(t, c.in[0], b, f)
-}
-
-// combineTensors applies f to each pair of elements of a and b, broadcast to a common shape, and
-// returns the results as a tensor of type t.
-func combineTensors(t onnx.DataType, a, b *Tensor, f func(a, b float64) float64) (*Tensor, error) {
-	dims, err := broadcastDims(a.Dims, b.Dims)
-	if err != nil {
-		return nil, err
-	}
-	if a, err = a.broadcastTo(dims); err != nil {
-		return nil, err
-	}
-	if b, err = b.broadcastTo(dims); err != nil {
-		return nil, err
-	}
-	out := a.zerosLike()
-	out.Type = t
-	for i, x := range a.Data {
-		out.Data[i] = f(x, b.Data[i])
-	}
-	return out, nil
-}
-
-// addTensors returns a + b, broadcast to a common shape, as a tensor of a's type.
-func addTensors(a, b *Tensor) (*Tensor, error) {
-	return combineTensors(a.Type, a, b, func(x, y float64) float64 { return x + y })
+	return tensor.Combine(t, c.in[0], b, f)
 }
 
 // newFoldOperator returns an operator that combines all its inputs with f from left to right. For
 // three inputs it computes f(f(a, b), c).
-func newFoldOperator(f func(a, b float64) float64) func(*call) (*Tensor, error) {
-	return func(c *call) (*Tensor, error) {
-		out := c.in[0].mapElements(func(x float64) float64 { return x })
+func newFoldOperator(f func(a, b float64) float64) func(*call) (*tensor.Tensor, error) {
+	return func(c *call) (*tensor.Tensor, error) {
+		out := c.in[0].MapElements(func(x float64) float64 { return x })
 		for i, t := range c.in[1:] {
 			if t == nil {
 				return nil, fmt.Errorf("missing input %d", i+1)
 			}
 			var err error
-			if out, err = combineTensors(out.Type, out, t, f); err != nil {
+			if out, err = tensor.Combine(out.Type, out, t, f); err != nil {
 				return nil, err
 			}
 		}
@@ -165,44 +140,35 @@ func newFoldOperator(f func(a, b float64) float64) func(*call) (*Tensor, error) 
 	}
 }
 
-func computeMean(c *call) (*Tensor, error) {
+func computeMean(c *call) (*tensor.Tensor, error) {
 	sum, err := newFoldOperator(func(a, b float64) float64 { return a + b })(c)
 	if err != nil {
 		return nil, err
 	}
-	return sum.mapElements(func(x float64) float64 { return x / float64(len(c.in)) }), nil
+	return sum.MapElements(func(x float64) float64 { return x / float64(len(c.in)) }), nil
 }
 
 var errDivisionByZero = errors.New("integer division by zero")
 
 // computeDiv computes Div. Integer quotients are truncated toward zero, and an integer division by
 // zero is an error.
-func computeDiv(c *call) (*Tensor, error) {
+func computeDiv(c *call) (*tensor.Tensor, error) {
 	if c.in[0].Type.IsFloat() {
 		if c.isConstant(1) { // the reciprocal of a constant is computed in advance, not looked up
 			return c.combineInputs(c.in[0].Type, func(a, b float64) float64 { return a / b })
 		}
 		return c.combineInputs(c.in[0].Type, c.newDivideFunction())
 	}
-	if c.in[1].containsValue(0) {
+	if c.in[1].ContainsValue(0) {
 		return nil, errDivisionByZero
 	}
 	return c.combineInputs(c.in[0].Type, func(a, b float64) float64 { return math.Trunc(a / b) })
 }
 
-func (t *Tensor) containsValue(v float64) bool {
-	for _, x := range t.Data {
-		if x == v {
-			return true
-		}
-	}
-	return false
-}
-
 // computeMod computes Mod. The remainder has the sign of the divisor or, if fmod is set, that of
 // the dividend.
-func computeMod(c *call) (*Tensor, error) {
-	if !c.in[0].Type.IsFloat() && c.in[1].containsValue(0) {
+func computeMod(c *call) (*tensor.Tensor, error) {
+	if !c.in[0].Type.IsFloat() && c.in[1].ContainsValue(0) {
 		return nil, errDivisionByZero
 	}
 	if c.flagAttribute("fmod") {
@@ -219,7 +185,7 @@ func computeMod(c *call) (*Tensor, error) {
 
 // computePow computes Pow. If Options.Function is set, the exponents 0.5 and -0.5 use its Sqrt and
 // Rsqrt, and other negative exponents its Reciprocal.
-func computePow(c *call) (*Tensor, error) {
+func computePow(c *call) (*tensor.Tensor, error) {
 	root, inverseRoot, reciprocal := c.findElementaryFunction("Sqrt"), c.findElementaryFunction("Rsqrt"), c.findElementaryFunction("Reciprocal")
 	return c.combineInputs(c.in[0].Type, func(x, e float64) float64 {
 		switch {
@@ -236,7 +202,7 @@ func computePow(c *call) (*Tensor, error) {
 	})
 }
 
-func computeBitShift(c *call) (*Tensor, error) {
+func computeBitShift(c *call) (*tensor.Tensor, error) {
 	switch direction := c.textAttribute("direction", ""); direction {
 	case "LEFT":
 		return c.combineInputs(c.in[0].Type, func(a, b float64) float64 {
@@ -254,7 +220,7 @@ func computeBitShift(c *call) (*Tensor, error) {
 
 // computePRelu computes PRelu: it multiplies negative elements by their slopes, which are broadcast
 // to the input. In operator sets before 7 a vector of slopes has one slope for each channel.
-func computePRelu(c *call) (*Tensor, error) {
+func computePRelu(c *call) (*tensor.Tensor, error) {
 	x, slope := c.in[0], c.in[1]
 	if c.opset < 7 && len(slope.Dims) == 1 && slope.Dims[0] > 1 && len(x.Dims) > 2 {
 		dims := []int{slope.Dims[0]}
@@ -262,11 +228,11 @@ func computePRelu(c *call) (*Tensor, error) {
 			dims = append(dims, 1)
 		}
 		var err error
-		if slope, err = slope.reshape(dims...); err != nil {
+		if slope, err = slope.Reshape(dims...); err != nil {
 			return nil, err
 		}
 	}
-	return combineTensors(x.Type, x, slope, func(a, b float64) float64 {
+	return tensor.Combine(x.Type, x, slope, func(a, b float64) float64 {
 		if a < 0 {
 			return a * b
 		}
@@ -276,7 +242,7 @@ func computePRelu(c *call) (*Tensor, error) {
 
 // computeClip computes the operator Clip. The bounds are inputs since operator set 11 and
 // attributes before. A missing bound is infinite.
-func computeClip(c *call) (*Tensor, error) {
+func computeClip(c *call) (*tensor.Tensor, error) {
 	bounds := [2]float64{c.floatAttribute("min", math.Inf(-1)), c.floatAttribute("max", math.Inf(1))}
 	for i := range bounds {
 		if t := c.inputTensor(1 + i); t != nil {
@@ -286,21 +252,21 @@ func computeClip(c *call) (*Tensor, error) {
 			bounds[i] = t.Data[0]
 		}
 	}
-	return c.in[0].mapElements(func(x float64) float64 { return min(max(x, bounds[0]), bounds[1]) }), nil
+	return c.in[0].MapElements(func(x float64) float64 { return min(max(x, bounds[0]), bounds[1]) }), nil
 }
 
-func computeWhere(c *call) (*Tensor, error) {
-	dims, err := broadcastDims(c.in[0].Dims, c.in[1].Dims, c.in[2].Dims)
+func computeWhere(c *call) (*tensor.Tensor, error) {
+	dims, err := tensor.BroadcastDims(c.in[0].Dims, c.in[1].Dims, c.in[2].Dims)
 	if err != nil {
 		return nil, err
 	}
-	var in [3]*Tensor
+	var in [3]*tensor.Tensor
 	for i := range in {
-		if in[i], err = c.in[i].broadcastTo(dims); err != nil {
+		if in[i], err = c.in[i].BroadcastTo(dims); err != nil {
 			return nil, err
 		}
 	}
-	out := in[1].zerosLike()
+	out := in[1].ZerosLike()
 	for i, condition := range in[0].Data {
 		out.Data[i] = in[2].Data[i]
 		if condition != 0 {
@@ -310,16 +276,16 @@ func computeWhere(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-func computeCast(c *call) (*Tensor, error) {
+func computeCast(c *call) (*tensor.Tensor, error) {
 	return c.castInput(onnx.DataType(c.intAttribute("to", 0)))
 }
 
-func computeCastLike(c *call) (*Tensor, error) { return c.castInput(c.in[1].Type) }
+func computeCastLike(c *call) (*tensor.Tensor, error) { return c.castInput(c.in[1].Type) }
 
 // castInput returns the first input converted to type to. Results of type float16 and bfloat16 are
 // rounded. Results of type float32 are rounded only if the input is float64, because all other
 // values are kept in float64.
-func (c *call) castInput(to onnx.DataType) (*Tensor, error) {
+func (c *call) castInput(to onnx.DataType) (*tensor.Tensor, error) {
 	if to.Width() == 0 {
 		return nil, c.newUnsupportedError("cast to " + to.String())
 	}
@@ -327,19 +293,19 @@ func (c *call) castInput(to onnx.DataType) (*Tensor, error) {
 	f := func(v float64) float64 { return v }
 	switch {
 	case to == onnx.Float16:
-		f = func(v float64) float64 { return RoundHalf("", v) }
+		f = func(v float64) float64 { return tensor.RoundHalf("", v) }
 	case to == onnx.BFloat16:
-		f = roundBFloat16
+		f = tensor.RoundBFloat16
 	case to.IsSmallFloat():
 		f = func(v float64) float64 { return nearestNumber(to, v) }
 	case to == onnx.Float && x.Type == onnx.Double:
-		f = func(v float64) float64 { return roundSingle("", v) }
+		f = func(v float64) float64 { return tensor.RoundSingle("", v) }
 	case to == onnx.Bool:
-		f = func(v float64) float64 { return boolToFloat(v != 0) }
+		f = func(v float64) float64 { return tensor.BoolToFloat(v != 0) }
 	case !to.IsFloat():
-		f = func(v float64) float64 { return wrapInteger(to, v) }
+		f = func(v float64) float64 { return tensor.WrapInteger(to, v) }
 	}
-	return x.mapElements(f).withType(to), nil
+	return x.MapElements(f).WithType(to), nil
 }
 
 // nearestNumber returns the finite number nearest to v among all codes of a type of at most 8 bits. Of two
@@ -357,29 +323,29 @@ func nearestNumber(to onnx.DataType, v float64) float64 {
 	return best
 }
 
-func computeIsInf(c *call) (*Tensor, error) {
+func computeIsInf(c *call) (*tensor.Tensor, error) {
 	negative, positive := c.intAttribute("detect_negative", 1) != 0, c.intAttribute("detect_positive", 1) != 0
-	return c.in[0].mapElements(func(x float64) float64 {
-		return boolToFloat(positive && math.IsInf(x, 1) || negative && math.IsInf(x, -1))
-	}).withType(onnx.Bool), nil
+	return c.in[0].MapElements(func(x float64) float64 {
+		return tensor.BoolToFloat(positive && math.IsInf(x, 1) || negative && math.IsInf(x, -1))
+	}).WithType(onnx.Bool), nil
 }
 
-func computeIsNaN(c *call) (*Tensor, error) {
-	return c.in[0].mapElements(func(x float64) float64 { return boolToFloat(math.IsNaN(x)) }).withType(onnx.Bool), nil
+func computeIsNaN(c *call) (*tensor.Tensor, error) {
+	return c.in[0].MapElements(func(x float64) float64 { return tensor.BoolToFloat(math.IsNaN(x)) }).WithType(onnx.Bool), nil
 }
 
 func sign(x float64) float64 {
 	if math.IsNaN(x) {
 		return x
 	}
-	return boolToFloat(x > 0) - boolToFloat(x < 0)
+	return tensor.BoolToFloat(x > 0) - tensor.BoolToFloat(x < 0)
 }
 
 func relu(x float64) float64 { return max(x, 0) }
 
-func computeLeakyRelu(c *call) (*Tensor, error) {
+func computeLeakyRelu(c *call) (*tensor.Tensor, error) {
 	alpha := c.floatAttribute("alpha", 0.01)
-	return c.in[0].mapElements(func(x float64) float64 {
+	return c.in[0].MapElements(func(x float64) float64 {
 		if x < 0 {
 			return alpha * x
 		}
@@ -387,9 +353,9 @@ func computeLeakyRelu(c *call) (*Tensor, error) {
 	}), nil
 }
 
-func computeElu(c *call) (*Tensor, error) {
+func computeElu(c *call) (*tensor.Tensor, error) {
 	alpha, expm1 := c.floatAttribute("alpha", 1), c.newExpm1Function()
-	return c.in[0].mapElements(func(x float64) float64 {
+	return c.in[0].MapElements(func(x float64) float64 {
 		if x < 0 {
 			return alpha * expm1(x)
 		}
@@ -397,10 +363,10 @@ func computeElu(c *call) (*Tensor, error) {
 	}), nil
 }
 
-func computeSelu(c *call) (*Tensor, error) {
+func computeSelu(c *call) (*tensor.Tensor, error) {
 	alpha, gamma := c.floatAttribute("alpha", 1.67326319217681884765625), c.floatAttribute("gamma", 1.05070102214813232421875)
 	expm1 := c.newExpm1Function()
-	return c.in[0].mapElements(func(x float64) float64 {
+	return c.in[0].MapElements(func(x float64) float64 {
 		if x <= 0 {
 			return gamma * alpha * expm1(x)
 		}
@@ -408,16 +374,16 @@ func computeSelu(c *call) (*Tensor, error) {
 	}), nil
 }
 
-func computeCelu(c *call) (*Tensor, error) {
+func computeCelu(c *call) (*tensor.Tensor, error) {
 	alpha, expm1 := c.floatAttribute("alpha", 1), c.newExpm1Function()
-	return c.in[0].mapElements(func(x float64) float64 {
+	return c.in[0].MapElements(func(x float64) float64 {
 		return max(0, x) + min(0, alpha*expm1(x/alpha))
 	}), nil
 }
 
-func computeThresholdedRelu(c *call) (*Tensor, error) {
+func computeThresholdedRelu(c *call) (*tensor.Tensor, error) {
 	alpha := c.floatAttribute("alpha", 1)
-	return c.in[0].mapElements(func(x float64) float64 {
+	return c.in[0].MapElements(func(x float64) float64 {
 		if x <= alpha {
 			return 0
 		}
@@ -425,32 +391,32 @@ func computeThresholdedRelu(c *call) (*Tensor, error) {
 	}), nil
 }
 
-func computeHardSigmoid(c *call) (*Tensor, error) {
+func computeHardSigmoid(c *call) (*tensor.Tensor, error) {
 	alpha, beta := c.floatAttribute("alpha", 0.2), c.floatAttribute("beta", 0.5)
 	if float32(alpha) == 1./6 && beta == 0.5 {
-		return c.in[0].mapElements(c.findElementaryFunction("HardSigmoid")), nil
+		return c.in[0].MapElements(c.findElementaryFunction("HardSigmoid")), nil
 	}
-	return c.in[0].mapElements(func(x float64) float64 { return min(max(alpha*x+beta, 0), 1) }), nil
+	return c.in[0].MapElements(func(x float64) float64 { return min(max(alpha*x+beta, 0), 1) }), nil
 }
 
-func computeHardSwish(c *call) (*Tensor, error) {
+func computeHardSwish(c *call) (*tensor.Tensor, error) {
 	gate := c.findElementaryFunction("HardSigmoid")
-	return c.in[0].mapElements(func(x float64) float64 { return x * gate(x) }), nil
+	return c.in[0].MapElements(func(x float64) float64 { return x * gate(x) }), nil
 }
 
-func computeMish(c *call) (*Tensor, error) {
+func computeMish(c *call) (*tensor.Tensor, error) {
 	softplus, tanh := c.findElementaryFunction("Softplus"), c.findElementaryFunction("Tanh")
-	return c.in[0].mapElements(func(x float64) float64 { return x * tanh(softplus(x)) }), nil
+	return c.in[0].MapElements(func(x float64) float64 { return x * tanh(softplus(x)) }), nil
 }
 
-func computeSoftsign(c *call) (*Tensor, error) {
+func computeSoftsign(c *call) (*tensor.Tensor, error) {
 	quotient := c.newDivideFunction()
-	return c.in[0].mapElements(func(x float64) float64 { return quotient(x, 1+math.Abs(x)) }), nil
+	return c.in[0].MapElements(func(x float64) float64 { return quotient(x, 1+math.Abs(x)) }), nil
 }
 
-func computeShrink(c *call) (*Tensor, error) {
+func computeShrink(c *call) (*tensor.Tensor, error) {
 	bias, lambda := c.floatAttribute("bias", 0), c.floatAttribute("lambd", 0.5)
-	return c.in[0].mapElements(func(x float64) float64 {
+	return c.in[0].MapElements(func(x float64) float64 {
 		switch {
 		case x < -lambda:
 			return x + bias
@@ -463,26 +429,26 @@ func computeShrink(c *call) (*Tensor, error) {
 	}), nil
 }
 
-func computeGelu(c *call) (*Tensor, error) {
+func computeGelu(c *call) (*tensor.Tensor, error) {
 	switch form := c.textAttribute("approximate", "none"); form {
 	case "none":
-		return c.in[0].mapElements(c.findElementaryFunction("Gelu")), nil
+		return c.in[0].MapElements(c.findElementaryFunction("Gelu")), nil
 	case "tanh":
-		return c.in[0].mapElements(c.newFastGeluFunction()), nil
+		return c.in[0].MapElements(c.newFastGeluFunction()), nil
 	default:
 		return nil, c.newUnsupportedError(fmt.Sprintf("attribute approximate=%q", form))
 	}
 }
 
-func computeSwish(c *call) (*Tensor, error) {
+func computeSwish(c *call) (*tensor.Tensor, error) {
 	return c.computeSwishWithAlpha(c.in[0], c.floatAttribute("alpha", 1)), nil
 }
 
 // computeSwishWithAlpha returns the tensor of x*sigmoid(alpha*x) for each element x.
-func (r *interpreter) computeSwishWithAlpha(x *Tensor, alpha float64) *Tensor {
+func (r *interpreter) computeSwishWithAlpha(x *tensor.Tensor, alpha float64) *tensor.Tensor {
 	if alpha == 1 {
-		return x.mapElements(r.findElementaryFunction("SiLU"))
+		return x.MapElements(r.findElementaryFunction("SiLU"))
 	}
 	sigmoid := r.findElementaryFunction("Sigmoid")
-	return x.mapElements(func(x float64) float64 { return x * sigmoid(alpha*x) })
+	return x.MapElements(func(x float64) float64 { return x * sigmoid(alpha*x) })
 }

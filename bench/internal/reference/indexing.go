@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 )
 
@@ -18,8 +19,8 @@ var indexOperators = map[string]operator{
 
 // resolveIndices returns the values of a tensor of indices into an axis of n elements. It counts
 // negative indices from the end, and returns an error if an index is out of range.
-func resolveIndices(indices *Tensor, n int) ([]int, error) {
-	list := indices.toInts()
+func resolveIndices(indices *tensor.Tensor, n int) ([]int, error) {
+	list := indices.ToInts()
 	for i, k := range list {
 		var err error
 		if list[i], err = resolveIndex(k, n); err != nil {
@@ -43,9 +44,9 @@ func resolveIndex(k, n int) (int, error) {
 
 // computeGather computes the operator Gather, which selects slices along an axis. In the shape of
 // the result, the shape of the indices replaces the axis.
-func computeGather(c *call) (*Tensor, error) {
+func computeGather(c *call) (*tensor.Tensor, error) {
 	x, indices := c.in[0], c.in[1]
-	axis, err := resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
+	axis, err := tensor.ResolveAxis(c.intAttribute("axis", 0), len(x.Dims))
 	if err != nil {
 		return nil, err
 	}
@@ -53,13 +54,13 @@ func computeGather(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := newTensor(x.Type, slices.Concat(x.Dims[:axis], indices.Dims, x.Dims[axis+1:])...)
+	out, err := tensor.New(x.Type, slices.Concat(x.Dims[:axis], indices.Dims, x.Dims[axis+1:])...)
 	if err != nil {
 		return nil, err
 	}
-	inner := countValidElements(x.Dims[axis+1:])
+	inner := tensor.CountValidElements(x.Dims[axis+1:])
 	to := out.Data
-	for before := range countValidElements(x.Dims[:axis]) {
+	for before := range tensor.CountValidElements(x.Dims[:axis]) {
 		for _, k := range list {
 			copy(to[:inner], x.Data[(before*x.Dims[axis]+k)*inner:])
 			to = to[inner:]
@@ -71,7 +72,7 @@ func computeGather(c *call) (*Tensor, error) {
 // readElementOffsets returns the offsets of the elements of the first input that the second input
 // selects along the attribute axis. See elementOffsets.
 func (c *call) readElementOffsets() ([]int, error) {
-	axis, err := resolveAxis(c.intAttribute("axis", 0), len(c.in[0].Dims))
+	axis, err := tensor.ResolveAxis(c.intAttribute("axis", 0), len(c.in[0].Dims))
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +82,7 @@ func (c *call) readElementOffsets() ([]int, error) {
 // elementOffsets returns the offset in x of the element that each element of indices selects. The
 // selected element has the same position, except that its position along axis is the value in
 // indices. Both tensors must have the same rank.
-func elementOffsets(x, indices *Tensor, axis int) ([]int, error) {
+func elementOffsets(x, indices *tensor.Tensor, axis int) ([]int, error) {
 	if len(indices.Dims) != len(x.Dims) {
 		return nil, fmt.Errorf("indices have shape %v and data has shape %v; want equal ranks", indices.Dims, x.Dims)
 	}
@@ -94,7 +95,7 @@ func elementOffsets(x, indices *Tensor, axis int) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps, index := rowMajorStrides(x.Dims), make([]int, len(x.Dims))
+	steps, index := tensor.RowMajorStrides(x.Dims), make([]int, len(x.Dims))
 	for i, k := range list {
 		list[i] = k * steps[axis]
 		for a, at := range index {
@@ -102,18 +103,18 @@ func elementOffsets(x, indices *Tensor, axis int) ([]int, error) {
 				list[i] += at * steps[a]
 			}
 		}
-		advanceIndex(index, indices.Dims)
+		tensor.AdvanceIndex(index, indices.Dims)
 	}
 	return list, nil
 }
 
-func computeGatherElements(c *call) (*Tensor, error) {
+func computeGatherElements(c *call) (*tensor.Tensor, error) {
 	x, indices := c.in[0], c.in[1]
 	list, err := c.readElementOffsets()
 	if err != nil {
 		return nil, err
 	}
-	out, err := newTensor(x.Type, indices.Dims...)
+	out, err := tensor.New(x.Type, indices.Dims...)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +124,7 @@ func computeGatherElements(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-func computeScatterElements(c *call) (*Tensor, error) {
+func computeScatterElements(c *call) (*tensor.Tensor, error) {
 	x, indices, updates := c.in[0], c.in[1], c.in[2]
 	list, err := c.readElementOffsets()
 	if err != nil {
@@ -139,7 +140,7 @@ func computeScatterElements(c *call) (*Tensor, error) {
 // runs of the given length; run i applies to the elements of x from offsets[i] on. The reduction is
 // that of ONNX's scatter operators: "none" and "" replace elements of x; "add", "mul", "max" and
 // "min" combine them with the updates.
-func scatterUpdates(x *Tensor, offsets []int, updates []float64, length int, reduction string) (*Tensor, error) {
+func scatterUpdates(x *tensor.Tensor, offsets []int, updates []float64, length int, reduction string) (*tensor.Tensor, error) {
 	var f func(old, update float64) float64
 	switch reduction {
 	case "none", "":
@@ -155,7 +156,7 @@ func scatterUpdates(x *Tensor, offsets []int, updates []float64, length int, red
 	default:
 		return nil, fmt.Errorf("unknown reduction %q; want none, add, mul, max or min", reduction)
 	}
-	out := x.mapElements(func(v float64) float64 { return v })
+	out := x.MapElements(func(v float64) float64 { return v })
 	for i, at := range offsets {
 		for k := range length {
 			out.Data[at+k] = f(out.Data[at+k], updates[i*length+k])
@@ -167,18 +168,18 @@ func scatterUpdates(x *Tensor, offsets []int, updates []float64, length int, red
 // sliceOffsets returns the offset in x of each slice that indices selects, and the number of
 // elements in a slice. Each row along the last axis of indices is an index into x. The first batch
 // axes of x and indices correspond to each other.
-func sliceOffsets(x, indices *Tensor, batch int) (list []int, length int, err error) {
+func sliceOffsets(x, indices *tensor.Tensor, batch int) (list []int, length int, err error) {
 	rank := len(indices.Dims)
 	if rank == 0 || batch < 0 || batch >= rank || batch > len(x.Dims) || !slices.Equal(x.Dims[:batch], indices.Dims[:batch]) || indices.Dims[rank-1] > len(x.Dims)-batch {
 		return nil, 0, fmt.Errorf("index shape %v is incompatible with data shape %v for %d batch axes", indices.Dims, x.Dims, batch)
 	}
 	n := indices.Dims[rank-1]
-	steps := rowMajorStrides(x.Dims)
-	tuples := countValidElements(indices.Dims[:rank-1])
-	batches := countValidElements(x.Dims[:batch])
-	all := indices.toInts()
+	steps := tensor.RowMajorStrides(x.Dims)
+	tuples := tensor.CountValidElements(indices.Dims[:rank-1])
+	batches := tensor.CountValidElements(x.Dims[:batch])
+	all := indices.ToInts()
 	for i := range tuples {
-		at := i / (tuples / batches) * countValidElements(x.Dims[batch:])
+		at := i / (tuples / batches) * tensor.CountValidElements(x.Dims[batch:])
 		for k, v := range all[i*n : (i+1)*n] {
 			if v, err = resolveIndex(v, x.Dims[batch+k]); err != nil {
 				return nil, 0, err
@@ -187,17 +188,17 @@ func sliceOffsets(x, indices *Tensor, batch int) (list []int, length int, err er
 		}
 		list = append(list, at)
 	}
-	return list, countValidElements(x.Dims[batch+n:]), nil
+	return list, tensor.CountValidElements(x.Dims[batch+n:]), nil
 }
 
-func computeGatherND(c *call) (*Tensor, error) {
+func computeGatherND(c *call) (*tensor.Tensor, error) {
 	x, indices, batch := c.in[0], c.in[1], c.intAttribute("batch_dims", 0)
 	list, length, err := sliceOffsets(x, indices, batch)
 	if err != nil {
 		return nil, err
 	}
 	last := len(indices.Dims) - 1
-	out, err := newTensor(x.Type, slices.Concat(indices.Dims[:last], x.Dims[batch+indices.Dims[last]:])...)
+	out, err := tensor.New(x.Type, slices.Concat(indices.Dims[:last], x.Dims[batch+indices.Dims[last]:])...)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +208,7 @@ func computeGatherND(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-func computeScatterND(c *call) (*Tensor, error) {
+func computeScatterND(c *call) (*tensor.Tensor, error) {
 	x, indices, updates := c.in[0], c.in[1], c.in[2]
 	list, length, err := sliceOffsets(x, indices, 0)
 	if err != nil {
@@ -221,7 +222,7 @@ func computeScatterND(c *call) (*Tensor, error) {
 
 // computeOneHot computes OneHot: it adds an axis to the indices. Along that axis, the element at
 // the index has the second of two given values, and all others have the first.
-func computeOneHot(c *call) (*Tensor, error) {
+func computeOneHot(c *call) (*tensor.Tensor, error) {
 	indices, values := c.in[0], c.in[2]
 	if len(c.in[1].Data) != 1 {
 		return nil, fmt.Errorf("depth has shape %v; want a scalar", c.in[1].Dims)
@@ -229,17 +230,17 @@ func computeOneHot(c *call) (*Tensor, error) {
 	if len(values.Data) != 2 {
 		return nil, fmt.Errorf("values have shape %v; want two elements", values.Dims)
 	}
-	depth := c.in[1].toInts()[0]
-	axis, err := resolveAxis(c.intAttribute("axis", -1), len(indices.Dims)+1)
+	depth := c.in[1].ToInts()[0]
+	axis, err := tensor.ResolveAxis(c.intAttribute("axis", -1), len(indices.Dims)+1)
 	if err != nil {
 		return nil, err
 	}
-	out, err := newTensor(values.Type, slices.Insert(slices.Clone(indices.Dims), axis, depth)...)
+	out, err := tensor.New(values.Type, slices.Insert(slices.Clone(indices.Dims), axis, depth)...)
 	if err != nil {
 		return nil, err
 	}
-	inner := countValidElements(indices.Dims[axis:])
-	list := indices.toInts()
+	inner := tensor.CountValidElements(indices.Dims[axis:])
+	list := indices.ToInts()
 	for i := range out.Data {
 		hot := list[i/inner/depth*inner+i%inner]
 		// Indices out of range, also after this, select no element.
@@ -256,13 +257,13 @@ func computeOneHot(c *call) (*Tensor, error) {
 
 // computeTopK computes TopK: it returns the k largest or smallest elements along an axis, and their
 // indices. Of equal elements, the one with the lower index comes first.
-func computeTopK(c *call) ([]*Tensor, error) {
+func computeTopK(c *call) ([]*tensor.Tensor, error) {
 	x := c.in[0]
 	list, _ := c.intsFromInputOrAttribute(1, "k")
 	if a := c.attribute("k"); a != nil && len(list) == 0 {
 		list = []int{int(a.Int)}
 	}
-	axis, err := resolveAxis(c.intAttribute("axis", -1), len(x.Dims))
+	axis, err := tensor.ResolveAxis(c.intAttribute("axis", -1), len(x.Dims))
 	if err != nil {
 		return nil, err
 	}
@@ -270,7 +271,7 @@ func computeTopK(c *call) ([]*Tensor, error) {
 		return nil, fmt.Errorf("value of k is %v; want one integer from 0 to %d", list, x.Dims[axis])
 	}
 	largest, k := c.intAttribute("largest", 1) != 0, list[0]
-	indices, err := x.mapLines(axis, func(line []float64) {
+	indices, err := x.MapLines(axis, func(line []float64) {
 		order := make([]int, len(line))
 		for i := range order {
 			order[i] = i
@@ -290,23 +291,23 @@ func computeTopK(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if indices, err = indices.sliceRange(axis, 0, k); err != nil {
+	if indices, err = indices.SliceRange(axis, 0, k); err != nil {
 		return nil, err
 	}
 	at, err := elementOffsets(x, indices, axis)
 	if err != nil {
 		return nil, err
 	}
-	values := indices.zerosLike()
+	values := indices.ZerosLike()
 	for i, from := range at {
 		values.Data[i] = x.Data[from]
 	}
-	return []*Tensor{values, indices.withType(onnx.Int64)}, nil
+	return []*tensor.Tensor{values, indices.WithType(onnx.Int64)}, nil
 }
 
 // computeNonZero computes NonZero: it returns a matrix in which each column is the index of an
 // element that is not 0.
-func computeNonZero(c *call) (*Tensor, error) {
+func computeNonZero(c *call) (*tensor.Tensor, error) {
 	x := c.in[0]
 	var columns [][]int
 	index := make([]int, len(x.Dims))
@@ -314,9 +315,9 @@ func computeNonZero(c *call) (*Tensor, error) {
 		if v != 0 {
 			columns = append(columns, slices.Clone(index))
 		}
-		advanceIndex(index, x.Dims)
+		tensor.AdvanceIndex(index, x.Dims)
 	}
-	out, err := newTensor(onnx.Int64, len(x.Dims), len(columns))
+	out, err := tensor.New(onnx.Int64, len(x.Dims), len(columns))
 	if err != nil {
 		return nil, err
 	}
@@ -330,24 +331,24 @@ func computeNonZero(c *call) (*Tensor, error) {
 
 // readAxisOrFlatten returns the first input and the attribute axis. If the attribute is left out,
 // it returns the input flattened to a vector, and axis 0.
-func (c *call) readAxisOrFlatten() (x *Tensor, axis int, err error) {
+func (c *call) readAxisOrFlatten() (x *tensor.Tensor, axis int, err error) {
 	x = c.in[0]
 	if c.attribute("axis") == nil {
-		x, err = x.reshape(len(x.Data))
+		x, err = x.Reshape(len(x.Data))
 		return x, 0, err
 	}
-	axis, err = resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
+	axis, err = tensor.ResolveAxis(c.intAttribute("axis", 0), len(x.Dims))
 	return x, axis, err
 }
 
 // computeCompress computes Compress: it keeps the slices along an axis for which the condition is
 // not 0. Without the attribute axis it flattens the tensor first.
-func computeCompress(c *call) (*Tensor, error) {
+func computeCompress(c *call) (*tensor.Tensor, error) {
 	x, axis, err := c.readAxisOrFlatten()
 	if err != nil {
 		return nil, err
 	}
-	var kept []*Tensor
+	var kept []*tensor.Tensor
 	for i, condition := range c.in[1].Data {
 		if condition == 0 {
 			continue
@@ -355,34 +356,34 @@ func computeCompress(c *call) (*Tensor, error) {
 		if i >= x.Dims[axis] {
 			return nil, fmt.Errorf("condition selects index %d, but axis %d has %d elements", i, axis, x.Dims[axis])
 		}
-		part, err := x.sliceRange(axis, i, i+1)
+		part, err := x.SliceRange(axis, i, i+1)
 		if err != nil {
 			return nil, err
 		}
 		kept = append(kept, part)
 	}
 	if kept == nil {
-		return x.sliceRange(axis, 0, 0)
+		return x.SliceRange(axis, 0, 0)
 	}
-	return concatenate(kept, axis)
+	return tensor.Concatenate(kept, axis)
 }
 
 // computeUnique computes Unique: it returns the distinct slices along an axis or, without the
 // attribute axis, the distinct elements. The other results are the index of the first occurrence of
 // each, its place in the result for each input slice, and the number of occurrences.
-func computeUnique(c *call) ([]*Tensor, error) {
+func computeUnique(c *call) ([]*tensor.Tensor, error) {
 	x, axis, err := c.readAxisOrFlatten()
 	if err != nil {
 		return nil, err
 	}
 	type group struct {
-		values *Tensor
+		values *tensor.Tensor
 		first  int
 		all    []int
 	}
 	var groups []*group
 	for i := range x.Dims[axis] {
-		part, err := x.sliceRange(axis, i, i+1)
+		part, err := x.SliceRange(axis, i, i+1)
 		if err != nil {
 			return nil, err
 		}
@@ -396,7 +397,7 @@ func computeUnique(c *call) ([]*Tensor, error) {
 	if c.intAttribute("sorted", 1) != 0 {
 		slices.SortStableFunc(groups, func(a, b *group) int { return slices.Compare(a.values.Data, b.values.Data) })
 	}
-	var parts []*Tensor
+	var parts []*tensor.Tensor
 	firsts, counts, inverse := []int{}, []int{}, make([]int, x.Dims[axis])
 	for k, g := range groups {
 		parts, firsts, counts = append(parts, g.values), append(firsts, g.first), append(counts, len(g.all))
@@ -406,9 +407,9 @@ func computeUnique(c *call) ([]*Tensor, error) {
 	}
 	y := x
 	if parts != nil {
-		if y, err = concatenate(parts, axis); err != nil {
+		if y, err = tensor.Concatenate(parts, axis); err != nil {
 			return nil, err
 		}
 	}
-	return []*Tensor{y, newVector(firsts...), newVector(inverse...), newVector(counts...)}, nil
+	return []*tensor.Tensor{y, tensor.NewVector(firsts...), tensor.NewVector(inverse...), tensor.NewVector(counts...)}, nil
 }

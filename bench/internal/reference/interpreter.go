@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 )
 
@@ -14,7 +15,7 @@ import (
 type Options struct {
 	// Round is called for each element of a float tensor: with the operator's name for results
 	// of nodes, and with op "" for inputs and constants. The element becomes the returned value.
-	// If Round is nil, elements keep the precision of float64. [RoundHalf] and roundSingle
+	// If Round is nil, elements keep the precision of float64. [tensor.RoundHalf] and [tensor.RoundSingle]
 	// round to smaller formats.
 	Round func(op string, v float64) float64
 	// Nearest rounds quotients to integers when they are quantized. If it is nil, the nearest
@@ -35,7 +36,7 @@ type Options struct {
 	// Observe is called after each node with its results, including nodes in branches and loop
 	// bodies. A result is nil if the node leaves out that output. Observe must not change the
 	// tensors. It may be nil.
-	Observe func(node *onnx.Node, results []*Tensor)
+	Observe func(node *onnx.Node, results []*tensor.Tensor)
 }
 
 // An InputError reports an input that is missing or unknown, or has the wrong type or shape.
@@ -81,7 +82,7 @@ func (e *UnsupportedError) Error() string {
 // inputs may include values that replace constants of the graph. An input whose Type is 0 gets the
 // type that the model declares. The outputs share no memory with the inputs. The error is an
 // *[InputError] or a *[NodeError].
-func Run(m *onnx.Model, inputs map[string]*Tensor, o Options) (map[string]*Tensor, error) {
+func Run(m *onnx.Model, inputs map[string]*tensor.Tensor, o Options) (map[string]*tensor.Tensor, error) {
 	r := &interpreter{Options: o, opset: m.Opsets[""], steps: maxSteps}
 	if r.opset == 0 {
 		r.opset = math.MaxInt64
@@ -94,10 +95,10 @@ func Run(m *onnx.Model, inputs map[string]*Tensor, o Options) (map[string]*Tenso
 	if err != nil {
 		return nil, err
 	}
-	results := map[string]*Tensor{}
+	results := map[string]*tensor.Tensor{}
 	for i, out := range m.Outputs {
 		t := list[i]
-		results[out.Name] = &Tensor{Type: t.Type, Dims: slices.Clone(t.Dims), Data: slices.Clone(t.Data)}
+		results[out.Name] = &tensor.Tensor{Type: t.Type, Dims: slices.Clone(t.Dims), Data: slices.Clone(t.Data)}
 	}
 	return results, nil
 }
@@ -116,7 +117,7 @@ type interpreter struct {
 // bindInputs stores the inputs in the scope s, with their elements rounded like results of nodes.
 // It returns an *[InputError] if an input is missing, is unknown to the graph g, or differs from
 // the type or shape that g declares.
-func (r *interpreter) bindInputs(g *onnx.Graph, s *scope, inputs map[string]*Tensor) error {
+func (r *interpreter) bindInputs(g *onnx.Graph, s *scope, inputs map[string]*tensor.Tensor) error {
 	known := map[string]bool{}
 	for _, v := range g.Inputs {
 		known[v.Name] = true
@@ -124,11 +125,11 @@ func (r *interpreter) bindInputs(g *onnx.Graph, s *scope, inputs map[string]*Ten
 		if t == nil {
 			return &InputError{v.Name, "missing"}
 		}
-		if err := t.checkLength(); err != nil {
+		if err := t.CheckLength(); err != nil {
 			return &InputError{v.Name, err.Error()}
 		}
 		if t.Type == 0 {
-			t = t.withType(v.Type)
+			t = t.WithType(v.Type)
 		}
 		if v.Type != 0 && t.Type != v.Type {
 			return &InputError{v.Name, fmt.Sprintf("type is %v; want %v", t.Type, v.Type)}
@@ -146,11 +147,11 @@ func (r *interpreter) bindInputs(g *onnx.Graph, s *scope, inputs map[string]*Ten
 		if g.Constants[name] == nil {
 			return &InputError{name, "unknown name; want an input or a constant of the graph"}
 		}
-		if err := t.checkLength(); err != nil {
+		if err := t.CheckLength(); err != nil {
 			return &InputError{name, err.Error()}
 		}
 		if t.Type == 0 {
-			t = t.withType(g.Constants[name].Type)
+			t = t.WithType(g.Constants[name].Type)
 		}
 		s.values[name] = r.roundOrWrapElements("", t)
 	}
@@ -178,7 +179,7 @@ func matchesShape(dims []int, declared []onnx.Dim) bool {
 // A scope has the tensors that the nodes of one graph can read, by name. The scope of a graph
 // inside a node, such as a loop body, also gives access to the scopes around it.
 type scope struct {
-	values    map[string]*Tensor
+	values    map[string]*tensor.Tensor
 	constants map[string]*onnx.Tensor
 	uses      map[string]int  // remaining reads of a tensor by nodes and outputs
 	fixed     map[string]bool // names of results of Constant nodes
@@ -186,7 +187,7 @@ type scope struct {
 }
 
 func newScope(g *onnx.Graph, outer *scope) *scope {
-	s := &scope{values: map[string]*Tensor{}, constants: g.Constants, uses: map[string]int{}, fixed: map[string]bool{}, outer: outer}
+	s := &scope{values: map[string]*tensor.Tensor{}, constants: g.Constants, uses: map[string]int{}, fixed: map[string]bool{}, outer: outer}
 	countTensorReads(g, s.uses)
 	return s
 }
@@ -211,7 +212,7 @@ func countTensorReads(g *onnx.Graph, uses map[string]int) {
 
 // findTensor returns the tensor with the given name in s or, if s has none, in the nearest scope
 // around it. A constant of the file is converted when it is first read.
-func (r *interpreter) findTensor(s *scope, name string) (*Tensor, error) {
+func (r *interpreter) findTensor(s *scope, name string) (*tensor.Tensor, error) {
 	for ; s != nil; s = s.outer {
 		if t := s.values[name]; t != nil {
 			return t, nil
@@ -231,7 +232,7 @@ func (r *interpreter) findTensor(s *scope, name string) (*Tensor, error) {
 
 // convertConstant converts a constant of the model's file to a Tensor. It returns an
 // *[UnsupportedError] if the constant holds strings.
-func convertConstant(c *onnx.Tensor) (*Tensor, error) {
+func convertConstant(c *onnx.Tensor) (*tensor.Tensor, error) {
 	if c.Type == onnx.String {
 		return nil, &UnsupportedError{Op: "Constant", Form: "string elements"}
 	}
@@ -242,7 +243,7 @@ func convertConstant(c *onnx.Tensor) (*Tensor, error) {
 	if err := c.CheckValues(); err != nil {
 		return nil, err
 	}
-	t, err := newTensor(c.Type, dims...)
+	t, err := tensor.New(c.Type, dims...)
 	if err != nil {
 		return nil, err
 	}
@@ -259,7 +260,7 @@ func (s *scope) releaseTensor(name string) {
 
 // runGraph runs the nodes of g one by one and returns the graph's outputs. The scope s must already
 // hold the graph's inputs. Errors are of type *[NodeError].
-func (r *interpreter) runGraph(g *onnx.Graph, s *scope) ([]*Tensor, error) {
+func (r *interpreter) runGraph(g *onnx.Graph, s *scope) ([]*tensor.Tensor, error) {
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
 		if err := r.runNode(n, s); err != nil {
@@ -274,7 +275,7 @@ func (r *interpreter) runGraph(g *onnx.Graph, s *scope) ([]*Tensor, error) {
 			return nil, e
 		}
 	}
-	var list []*Tensor
+	var list []*tensor.Tensor
 	for _, out := range g.Outputs {
 		t, err := r.findTensor(s, out.Name)
 		if err != nil {
@@ -296,7 +297,7 @@ func (r *interpreter) runNode(n *onnx.Node, s *scope) error {
 	if !ok || n.Domain != "" && n.Domain != "ai.onnx" && n.Domain != "com.microsoft" && n.Domain != trainingDomain && !qonnx || qonnx && n.Op != "Quant" && n.Op != "BipolarQuant" {
 		return &UnsupportedError{Domain: n.Domain, Op: n.Op}
 	}
-	c := &call{interpreter: r, node: n, in: make([]*Tensor, len(n.Inputs)), scope: s}
+	c := &call{interpreter: r, node: n, in: make([]*tensor.Tensor, len(n.Inputs)), scope: s}
 	for i, name := range n.Inputs {
 		if name == "" {
 			continue
@@ -344,7 +345,7 @@ func (r *interpreter) runNode(n *onnx.Node, s *scope) error {
 // roundOrWrapElements returns t with its elements as a node of operator op would store them: floats
 // rounded by Options.Round, and integers wrapped to the range of their type. It returns t itself if
 // no element changes, and never changes t.
-func (r *interpreter) roundOrWrapElements(op string, t *Tensor) *Tensor {
+func (r *interpreter) roundOrWrapElements(op string, t *tensor.Tensor) *tensor.Tensor {
 	if t.Type.IsFloat() && r.Round == nil {
 		return t
 	}
@@ -354,13 +355,13 @@ func (r *interpreter) roundOrWrapElements(op string, t *Tensor) *Tensor {
 		if t.Type.IsFloat() {
 			stored = r.Round(op, v)
 		} else {
-			stored = wrapInteger(t.Type, v)
+			stored = tensor.WrapInteger(t.Type, v)
 		}
 		if stored == v || stored != stored && v != v {
 			continue
 		}
 		if out == t { // another tensor may share the values
-			out = &Tensor{Type: t.Type, Dims: t.Dims, Data: slices.Clone(t.Data)}
+			out = &tensor.Tensor{Type: t.Type, Dims: t.Dims, Data: slices.Clone(t.Data)}
 		}
 		out.Data[i] = stored
 	}

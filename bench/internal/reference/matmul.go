@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"anesim/bench/internal/reference/tensor"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,11 +12,11 @@ var productOperators = map[string]operator{
 	"MatMul": {2, wrapSingleResult(computeMatMul)}, "Gemm": {2, wrapSingleResult(computeGemm)}, "Einsum": {1, wrapSingleResult(computeEinsum)}, "Det": {1, wrapSingleResult(computeDet)},
 }
 
-func computeMatMul(c *call) (*Tensor, error) { return c.matMul(c.in[0], c.in[1]) }
+func computeMatMul(c *call) (*tensor.Tensor, error) { return c.matMul(c.in[0], c.in[1]) }
 
 // matMul returns the matrix products of a and b, as multiplyMatrices does. It uses Options.Reduce
 // for the sums if that is set.
-func (r *interpreter) matMul(a, b *Tensor) (*Tensor, error) {
+func (r *interpreter) matMul(a, b *tensor.Tensor) (*tensor.Tensor, error) {
 	if r.Reduce == nil {
 		return multiplyMatrices(a, b)
 	}
@@ -29,23 +30,23 @@ func (r *interpreter) matMul(a, b *Tensor) (*Tensor, error) {
 // multiplyMatrices returns the products of the matrices in the last two axes of a and b. It
 // broadcasts the axes before them. A vector acts as a row on the left side and as a column on the
 // right.
-func multiplyMatrices(a, b *Tensor) (*Tensor, error) {
+func multiplyMatrices(a, b *tensor.Tensor) (*tensor.Tensor, error) {
 	return multiplyMatricesWith(a, b, multiplyMatrix)
 }
 
 // multiplyMatricesWith is like multiplyMatrices, but uses multiplyMatrix for the product of two
 // matrices. That function must add the product of a [m][k] and b [k][n] to out [m][n].
-func multiplyMatricesWith(a, b *Tensor, multiplyMatrix func(out, a, b []float64, m, k, n int)) (*Tensor, error) {
+func multiplyMatricesWith(a, b *tensor.Tensor, multiplyMatrix func(out, a, b []float64, m, k, n int)) (*tensor.Tensor, error) {
 	// As in numpy.matmul: a vector becomes a matrix, and its axis is dropped from the result.
 	row, column := len(a.Dims) == 1, len(b.Dims) == 1
 	var err error
 	if row {
-		if a, err = a.reshape(1, a.Dims[0]); err != nil {
+		if a, err = a.Reshape(1, a.Dims[0]); err != nil {
 			return nil, err
 		}
 	}
 	if column {
-		if b, err = b.reshape(b.Dims[0], 1); err != nil {
+		if b, err = b.Reshape(b.Dims[0], 1); err != nil {
 			return nil, err
 		}
 	}
@@ -53,22 +54,22 @@ func multiplyMatricesWith(a, b *Tensor, multiplyMatrix func(out, a, b []float64,
 	if ra < 2 || rb < 2 || a.Dims[ra-1] != b.Dims[rb-2] {
 		return nil, fmt.Errorf("cannot multiply matrices of shapes %v and %v", a.Dims, b.Dims)
 	}
-	batch, err := broadcastDims(a.Dims[:ra-2], b.Dims[:rb-2])
+	batch, err := tensor.BroadcastDims(a.Dims[:ra-2], b.Dims[:rb-2])
 	if err != nil {
 		return nil, err
 	}
 	m, k, n := a.Dims[ra-2], a.Dims[ra-1], b.Dims[rb-1]
-	if a, err = a.broadcastTo(slices.Concat(batch, []int{m, k})); err != nil {
+	if a, err = a.BroadcastTo(slices.Concat(batch, []int{m, k})); err != nil {
 		return nil, err
 	}
-	if b, err = b.broadcastTo(slices.Concat(batch, []int{k, n})); err != nil {
+	if b, err = b.BroadcastTo(slices.Concat(batch, []int{k, n})); err != nil {
 		return nil, err
 	}
-	out, err := newTensor(a.Type, slices.Concat(batch, []int{m, n})...)
+	out, err := tensor.New(a.Type, slices.Concat(batch, []int{m, n})...)
 	if err != nil {
 		return nil, err
 	}
-	for i := range countValidElements(batch) {
+	for i := range tensor.CountValidElements(batch) {
 		multiplyMatrix(out.Data[i*m*n:(i+1)*m*n], a.Data[i*m*k:(i+1)*m*k], b.Data[i*k*n:(i+1)*k*n], m, k, n)
 	}
 	dims := slices.Clone(out.Dims)
@@ -78,7 +79,7 @@ func multiplyMatricesWith(a, b *Tensor, multiplyMatrix func(out, a, b []float64,
 	if row {
 		dims = slices.Delete(dims, len(batch), len(batch)+1)
 	}
-	return out.reshape(dims...)
+	return out.Reshape(dims...)
 }
 
 // multiplyMatrix adds the product of the matrices a [m][k] and b [k][n] to out [m][n].
@@ -99,7 +100,7 @@ func addScaledVector(out, x []float64, factor float64) {
 }
 
 // computeGemm computes Gemm: alpha*A*B + beta*C.
-func computeGemm(c *call) (*Tensor, error) {
+func computeGemm(c *call) (*tensor.Tensor, error) {
 	a, b, err := c.readMatrices("transA", "transB")
 	if err != nil {
 		return nil, err
@@ -109,27 +110,27 @@ func computeGemm(c *call) (*Tensor, error) {
 		return nil, err
 	}
 	alpha, beta := c.floatAttribute("alpha", 1), c.floatAttribute("beta", 1)
-	y = y.mapElements(func(v float64) float64 { return alpha * v })
+	y = y.MapElements(func(v float64) float64 { return alpha * v })
 	bias := c.inputTensor(2)
 	if bias == nil {
 		return y, nil
 	}
-	if bias, err = bias.broadcastTo(y.Dims); err != nil {
+	if bias, err = bias.BroadcastTo(y.Dims); err != nil {
 		return nil, err
 	}
-	return combineTensors(y.Type, y, bias, func(v, w float64) float64 { return v + beta*w })
+	return tensor.Combine(y.Type, y, bias, func(v, w float64) float64 { return v + beta*w })
 }
 
 // readMatrices returns the first two inputs of the node. It transposes the first if the attribute
 // transA is set, and the second if transB is set.
-func (c *call) readMatrices(transA, transB string) (a, b *Tensor, err error) {
-	in := [2]*Tensor{c.in[0], c.in[1]}
+func (c *call) readMatrices(transA, transB string) (a, b *tensor.Tensor, err error) {
+	in := [2]*tensor.Tensor{c.in[0], c.in[1]}
 	for i, name := range [...]string{transA, transB} {
 		if len(in[i].Dims) != 2 {
 			return nil, nil, fmt.Errorf("input %d has shape %v; want a matrix", i, in[i].Dims)
 		}
 		if c.flagAttribute(name) {
-			if in[i], err = in[i].transpose(1, 0); err != nil {
+			if in[i], err = in[i].Transpose(1, 0); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -139,7 +140,7 @@ func (c *call) readMatrices(transA, transB string) (a, b *Tensor, err error) {
 
 // computeEinsum computes Einsum: it multiplies elements of all inputs at matching indices, and sums
 // the products over the labels that the result does not have.
-func computeEinsum(c *call) (*Tensor, error) {
+func computeEinsum(c *call) (*tensor.Tensor, error) {
 	if i := slices.Index(c.in, nil); i >= 0 {
 		return nil, fmt.Errorf("missing input %d", i)
 	}
@@ -173,13 +174,13 @@ func computeEinsum(c *call) (*Tensor, error) {
 	}
 	for i, term := range terms {
 		steps[i] = make([]int, len(labels))
-		for axis, s := range rowMajorStrides(c.in[i].Dims) {
+		for axis, s := range tensor.RowMajorStrides(c.in[i].Dims) {
 			if c.in[i].Dims[axis] != 1 {
 				steps[i][slices.Index(labels, term[axis])] += s // a repeated label selects a diagonal
 			}
 		}
 	}
-	out, err := newTensor(c.in[0].Type, dims[:len(result)]...)
+	out, err := tensor.New(c.in[0].Type, dims[:len(result)]...)
 	if err != nil {
 		return nil, err
 	}
@@ -190,12 +191,12 @@ func computeEinsum(c *call) (*Tensor, error) {
 // sumProducts visits each index of the shape dims. It multiplies the elements of all inputs there
 // and adds the product to out, at the leading axes of the index. The stride of input i along each
 // axis of dims is in steps[i].
-func sumProducts(out *Tensor, in []*Tensor, dims []int, steps [][]int) {
+func sumProducts(out *tensor.Tensor, in []*tensor.Tensor, dims []int, steps [][]int) {
 	if slices.Contains(dims, 0) {
 		return
 	}
 	kept := len(out.Dims)
-	index, summed := make([]int, len(dims)), countValidElements(dims[kept:])
+	index, summed := make([]int, len(dims)), tensor.CountValidElements(dims[kept:])
 	for i := range out.Data {
 		for range summed {
 			p := 1.0
@@ -207,14 +208,14 @@ func sumProducts(out *Tensor, in []*Tensor, dims []int, steps [][]int) {
 				p *= t.Data[at]
 			}
 			out.Data[i] += p
-			advanceIndex(index, dims)
+			tensor.AdvanceIndex(index, dims)
 		}
 	}
 }
 
 // parseEinsum parses an Einsum equation and returns the labels of each input and of the result. An
 // ellipsis becomes one label for each axis that it represents.
-func parseEinsum(equation string, in []*Tensor) (terms [][]rune, result []rune, err error) {
+func parseEinsum(equation string, in []*tensor.Tensor) (terms [][]rune, result []rune, err error) {
 	left, right, explicit := strings.Cut(strings.ReplaceAll(equation, " ", ""), "->")
 	parts := strings.Split(left, ",")
 	if len(parts) != len(in) {
@@ -263,7 +264,7 @@ func parseEinsum(equation string, in []*Tensor) (terms [][]rune, result []rune, 
 
 // computeDet computes Det, the determinant of each matrix, by Gaussian elimination with partial
 // pivoting.
-func computeDet(c *call) (*Tensor, error) {
+func computeDet(c *call) (*tensor.Tensor, error) {
 	x := c.in[0]
 	rank := len(x.Dims)
 	if rank < 2 || x.Dims[rank-1] != x.Dims[rank-2] {
@@ -299,14 +300,14 @@ func computeDet(c *call) (*Tensor, error) {
 }
 
 // reduceMatrices returns a tensor of f(matrix) for each matrix in the last two axes of x.
-func reduceMatrices(x *Tensor, f func(matrix []float64) float64) (*Tensor, error) {
+func reduceMatrices(x *tensor.Tensor, f func(matrix []float64) float64) (*tensor.Tensor, error) {
 	axes := []int{len(x.Dims) - 2, len(x.Dims) - 1}
-	out, err := x.reduceAxes(axes, f)
+	out, err := x.ReduceAxes(axes, f)
 	if err != nil {
 		return nil, err
 	}
 	rank := len(x.Dims) - 2
-	return out.reshape(x.Dims[:rank]...)
+	return out.Reshape(x.Dims[:rank]...)
 }
 
 func abs(x float64) float64 { return max(x, -x) }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 )
 
@@ -22,15 +23,15 @@ var contributedOperators = map[string]operator{
 
 // computeFusedMatMul computes FusedMatMul: alpha*A*B. It transposes the matrices of A if transA is
 // set, and those of B if transB is.
-func computeFusedMatMul(c *call) (*Tensor, error) {
+func computeFusedMatMul(c *call) (*tensor.Tensor, error) {
 	if c.flagAttribute("transBatchA") || c.flagAttribute("transBatchB") {
 		return nil, c.newUnsupportedError(`attribute "transBatchA" or "transBatchB"`)
 	}
-	in := [2]*Tensor{c.in[0], c.in[1]}
+	in := [2]*tensor.Tensor{c.in[0], c.in[1]}
 	for i, name := range [...]string{"transA", "transB"} {
 		if rank := len(in[i].Dims); c.flagAttribute(name) && rank > 1 {
 			var err error
-			if in[i], err = in[i].transpose(permutationToEnd(rank, rank-1, rank-2)...); err != nil {
+			if in[i], err = in[i].Transpose(tensor.PermutationToEnd(rank, rank-1, rank-2)...); err != nil {
 				return nil, err
 			}
 		}
@@ -40,12 +41,12 @@ func computeFusedMatMul(c *call) (*Tensor, error) {
 		return nil, err
 	}
 	alpha := c.floatAttribute("alpha", 1)
-	return y.mapElements(func(v float64) float64 { return alpha * v }), nil
+	return y.MapElements(func(v float64) float64 { return alpha * v }), nil
 }
 
 // applyActivation returns x after the operator that the attribute activation names, or x itself if
 // the attribute is missing.
-func (c *call) applyActivation(x *Tensor) (*Tensor, error) {
+func (c *call) applyActivation(x *tensor.Tensor) (*tensor.Tensor, error) {
 	op := c.textAttribute("activation", "")
 	if op == "" {
 		return x, nil
@@ -66,10 +67,10 @@ func (c *call) applyActivation(x *Tensor) (*Tensor, error) {
 }
 
 // computeFusedConv computes FusedConv: activation(Conv(X, W, B) + Z).
-func computeFusedConv(c *call) (*Tensor, error) {
+func computeFusedConv(c *call) (*tensor.Tensor, error) {
 	y, err := computeConv(c)
 	if z := c.inputTensor(3); err == nil && z != nil {
-		y, err = addTensors(y, z)
+		y, err = tensor.Add(y, z)
 	}
 	if err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func computeFusedConv(c *call) (*Tensor, error) {
 	return c.applyActivation(y)
 }
 
-func computeFusedGemm(c *call) (*Tensor, error) {
+func computeFusedGemm(c *call) (*tensor.Tensor, error) {
 	y, err := computeGemm(c)
 	if err != nil {
 		return nil, err
@@ -88,7 +89,7 @@ func computeFusedGemm(c *call) (*Tensor, error) {
 // computeMatMulNBits computes MatMulNBits, the product of a matrix and quantized weights
 // [N][blocks][bytes]. Weights have 2, 4 or 8 bits, with the first one in the lowest bits of a byte.
 // Each block has a scale and a zero point.
-func computeMatMulNBits(c *call) (*Tensor, error) {
+func computeMatMulNBits(c *call) (*tensor.Tensor, error) {
 	k, n, bits, block := c.intAttribute("K", 0), c.intAttribute("N", 0), c.intAttribute("bits", 4), c.intAttribute("block_size", 32)
 	packed, scales, zeros := c.in[1], c.in[2], c.inputTensor(3)
 	if c.inputTensor(4) != nil {
@@ -97,8 +98,8 @@ func computeMatMulNBits(c *call) (*Tensor, error) {
 	if bits != 2 && bits != 4 && bits != 8 {
 		return nil, c.newUnsupportedError(fmt.Sprintf("%d-bit weights; want 2, 4 or 8 bits", bits))
 	}
-	if k < 1 || n < 1 || block < 1 || max(k, n, block) > maxElements {
-		return nil, fmt.Errorf("attributes K, N and block_size are %d, %d and %d; want values from 1 to %d", k, n, block, maxElements)
+	if k < 1 || n < 1 || block < 1 || max(k, n, block) > tensor.MaxElements {
+		return nil, fmt.Errorf("attributes K, N and block_size are %d, %d and %d; want values from 1 to %d", k, n, block, tensor.MaxElements)
 	}
 	blocks, bytes := (k+block-1)/block, (block*bits+7)/8
 	zeroBytes := (blocks*bits + 7) / 8
@@ -121,7 +122,7 @@ func computeMatMulNBits(c *call) (*Tensor, error) {
 		each := 8 / bits
 		return float64(int(from[i/each]) >> (i % each * bits) & (1<<bits - 1))
 	}
-	w, err := newTensor(c.in[0].Type, k, n)
+	w, err := tensor.New(c.in[0].Type, k, n)
 	if err != nil {
 		return nil, err
 	}
@@ -142,65 +143,65 @@ func computeMatMulNBits(c *call) (*Tensor, error) {
 	}
 	y, err := multiplyMatrices(c.in[0], w)
 	if bias := c.inputTensor(5); err == nil && bias != nil {
-		y, err = addTensors(y, bias)
+		y, err = tensor.Add(y, bias)
 	}
 	return y, err
 }
 
 // newBiasedOperator returns an operator with two inputs, which computes f(a + b) for the function f
 // that function returns. If the second input is missing, it computes f(a).
-func newBiasedOperator(function func(*call) func(float64) float64) func(*call) (*Tensor, error) {
-	return func(c *call) (*Tensor, error) {
+func newBiasedOperator(function func(*call) func(float64) float64) func(*call) (*tensor.Tensor, error) {
+	return func(c *call) (*tensor.Tensor, error) {
 		x := c.in[0]
 		if b := c.inputTensor(1); b != nil {
 			var err error
-			if x, err = addTensors(x, b); err != nil {
+			if x, err = tensor.Add(x, b); err != nil {
 				return nil, err
 			}
 		}
-		return x.mapElements(function(c)), nil
+		return x.MapElements(function(c)), nil
 	}
 }
 
-func computeQuickGelu(c *call) (*Tensor, error) {
+func computeQuickGelu(c *call) (*tensor.Tensor, error) {
 	return c.computeSwishWithAlpha(c.in[0], c.floatAttribute("alpha", float64(float32(1.702)))), nil
 }
 
-func computeBiasAdd(c *call) (*Tensor, error) {
-	x, err := addTensors(c.in[0], c.in[1])
+func computeBiasAdd(c *call) (*tensor.Tensor, error) {
+	x, err := tensor.Add(c.in[0], c.in[1])
 	if err != nil {
 		return nil, err
 	}
-	return addTensors(x, c.in[2])
+	return tensor.Add(x, c.in[2])
 }
 
 // computeBiasSoftmax computes BiasSoftmax: the softmax of the sum of both inputs, taken over the
 // attribute axis and all later axes together.
-func computeBiasSoftmax(c *call) (*Tensor, error) {
+func computeBiasSoftmax(c *call) (*tensor.Tensor, error) {
 	x, bias := c.in[0], c.in[1]
 	if c.intAttribute("is_inner_broadcast", 1) == 0 && !slices.Equal(x.Dims, bias.Dims) {
 		return nil, c.newUnsupportedError("is_inner_broadcast=0 with different input and bias shapes")
 	}
-	axis, err := resolveAxis(c.intAttribute("axis", 1), len(x.Dims))
+	axis, err := tensor.ResolveAxis(c.intAttribute("axis", 1), len(x.Dims))
 	if err != nil {
 		return nil, err
 	}
-	if x, err = addTensors(x, bias); err != nil {
+	if x, err = tensor.Add(x, bias); err != nil {
 		return nil, err
 	}
-	return x.mapRuns(countValidElements(x.Dims[axis:]), c.softmax), nil
+	return x.MapRuns(tensor.CountValidElements(x.Dims[axis:]), c.softmax), nil
 }
 
 // runLayerNormalization computes the operator LayerNormalization over the last axis of x. The bias
 // may be nil.
-func (c *call) runLayerNormalization(x, scale, bias *Tensor) ([]*Tensor, error) {
+func (c *call) runLayerNormalization(x, scale, bias *tensor.Tensor) ([]*tensor.Tensor, error) {
 	epsilon := &onnx.Attribute{Float: float32(c.floatAttribute("epsilon", 1e-12))}
 	return c.runOperatorForAllResults("LayerNormalization", map[string]*onnx.Attribute{"epsilon": epsilon}, x, scale, bias)
 }
 
 // computeSkipLayerNormalization computes SkipLayerNormalization: it normalizes the sum of two
 // inputs and a bias. The sum is the last result.
-func computeSkipLayerNormalization(c *call) ([]*Tensor, error) {
+func computeSkipLayerNormalization(c *call) ([]*tensor.Tensor, error) {
 	x, err := addNonNilTensors(c.in[0], c.in[1], c.inputTensor(4))
 	if err != nil {
 		return nil, err
@@ -210,20 +211,20 @@ func computeSkipLayerNormalization(c *call) ([]*Tensor, error) {
 }
 
 // addNonNilTensors returns the sum of x and the tensors in rest that are not nil.
-func addNonNilTensors(x *Tensor, rest ...*Tensor) (*Tensor, error) {
+func addNonNilTensors(x *tensor.Tensor, rest ...*tensor.Tensor) (*tensor.Tensor, error) {
 	for _, t := range rest {
 		if t == nil {
 			continue
 		}
 		var err error
-		if x, err = addTensors(x, t); err != nil {
+		if x, err = tensor.Add(x, t); err != nil {
 			return nil, err
 		}
 	}
 	return x, nil
 }
 
-func computeSkipSimplifiedLayerNormalization(c *call) ([]*Tensor, error) {
+func computeSkipSimplifiedLayerNormalization(c *call) ([]*tensor.Tensor, error) {
 	x, err := addNonNilTensors(c.in[0], c.in[1], c.inputTensor(3))
 	if err != nil {
 		return nil, err
@@ -231,13 +232,13 @@ func computeSkipSimplifiedLayerNormalization(c *call) ([]*Tensor, error) {
 	if len(x.Dims) == 0 {
 		return nil, fmt.Errorf("input is a scalar; want at least one axis")
 	}
-	y, err := c.divideByRMS(x, x.Dims[len(x.Dims)-1], c.floatAttribute("epsilon", 1e-12)).scaleAndAddBias(c.in[2], nil)
-	return []*Tensor{y, nil, nil, x}, err
+	y, err := c.divideByRMS(x, x.Dims[len(x.Dims)-1], c.floatAttribute("epsilon", 1e-12)).ScaleAndAddBias(c.in[2], nil)
+	return []*tensor.Tensor{y, nil, nil, x}, err
 }
 
 // computeSimplifiedLayerNormalization computes SimplifiedLayerNormalization, which is
 // RMSNormalization. Its second result, the inverse deviations, is not supported.
-func computeSimplifiedLayerNormalization(c *call) ([]*Tensor, error) {
+func computeSimplifiedLayerNormalization(c *call) ([]*tensor.Tensor, error) {
 	if c.hasOutput(1) {
 		return nil, c.newUnsupportedError("output of inverse standard deviations")
 	}
@@ -246,7 +247,7 @@ func computeSimplifiedLayerNormalization(c *call) ([]*Tensor, error) {
 
 // computeEmbedLayerNormalization computes EmbedLayerNormalization: it sums the rows of the word,
 // position and segment tables that the inputs select, and normalizes each sum.
-func computeEmbedLayerNormalization(c *call) ([]*Tensor, error) {
+func computeEmbedLayerNormalization(c *call) ([]*tensor.Tensor, error) {
 	ids, segments, mask := c.in[0], c.inputTensor(1), c.inputTensor(7)
 	for _, i := range [...]int{2, 3, 5, 6} {
 		if c.inputTensor(i) == nil {
@@ -258,7 +259,7 @@ func computeEmbedLayerNormalization(c *call) ([]*Tensor, error) {
 	}
 	positions := c.inputTensor(8)
 	if positions == nil {
-		positions = newVector(make([]int, ids.Dims[1])...)
+		positions = tensor.NewVector(make([]int, ids.Dims[1])...)
 		for i := range positions.Data {
 			positions.Data[i] = float64(i)
 		}
@@ -268,13 +269,13 @@ func computeEmbedLayerNormalization(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	// Segments are optional. Either of the two inputs alone has no meaning.
-	for _, rows := range [][2]*Tensor{{c.in[3], positions}, {c.inputTensor(4), segments}} {
+	for _, rows := range [][2]*tensor.Tensor{{c.in[3], positions}, {c.inputTensor(4), segments}} {
 		if rows[0] == nil || rows[1] == nil {
 			continue
 		}
 		y, err := c.runOperator("Gather", nil, rows[0], rows[1])
 		if err == nil {
-			x, err = addTensors(x, y)
+			x, err = tensor.Add(x, y)
 		}
 		if err != nil {
 			return nil, err
@@ -284,29 +285,29 @@ func computeEmbedLayerNormalization(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	counts, err := newTensor(onnx.Int32, ids.Dims[0])
+	counts, err := tensor.New(onnx.Int32, ids.Dims[0])
 	if err == nil && mask != nil {
 		if len(mask.Dims) != 2 || mask.Dims[0] != ids.Dims[0] {
 			return nil, fmt.Errorf("mask has shape %v; want rank 2 and batch size %d", mask.Dims, ids.Dims[0])
 		}
-		if counts, err = mask.reduceAxes([]int{1}, sumAll); err == nil {
-			counts, err = counts.withType(onnx.Int32).dropAxes([]int{1})
+		if counts, err = mask.ReduceAxes([]int{1}, tensor.Sum); err == nil {
+			counts, err = counts.WithType(onnx.Int32).DropAxes([]int{1})
 		}
 	}
-	return []*Tensor{results[0], counts, x}, err
+	return []*tensor.Tensor{results[0], counts, x}, err
 }
 
 // computeGroupNorm computes com.microsoft's GroupNorm, a GroupNormalization. The channels are in
 // the last axis unless channels_last is 0. If activation is set, it returns x*sigmoid(x) of each
 // normalized element x.
-func computeGroupNorm(c *call) (*Tensor, error) {
+func computeGroupNorm(c *call) (*tensor.Tensor, error) {
 	x, last := c.in[0], c.intAttribute("channels_last", 1) != 0
 	if len(x.Dims) != 4 {
 		return nil, fmt.Errorf("input has shape %v; want rank 4", x.Dims)
 	}
 	var err error
 	if last {
-		if x, err = x.transpose(permutationToChannelsFirst(4)...); err != nil {
+		if x, err = x.Transpose(permutationToChannelsFirst(4)...); err != nil {
 			return nil, err
 		}
 	}
@@ -322,7 +323,7 @@ func computeGroupNorm(c *call) (*Tensor, error) {
 		x = c.computeSwishWithAlpha(x, 1)
 	}
 	if last {
-		return x.transpose(invertPermutation(permutationToChannelsFirst(4))...)
+		return x.Transpose(tensor.InvertPermutation(permutationToChannelsFirst(4))...)
 	}
 	return x, nil
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 )
 
@@ -110,7 +111,7 @@ func runTest(dir string) error {
 }
 
 func runSet(m *onnx.Model, set string) error {
-	inputs := map[string]*Tensor{}
+	inputs := map[string]*tensor.Tensor{}
 	for i, v := range m.Inputs {
 		t, err := readProto(filepath.Join(set, fmt.Sprintf("input_%d.pb", i)), v)
 		if err != nil {
@@ -151,7 +152,7 @@ func toleranceOf(set string) float64 {
 }
 
 // readProto reads a tensor of a test from a file and checks it against the declaration v.
-func readProto(file string, v onnx.Value) (*Tensor, error) {
+func readProto(file string, v onnx.Value) (*tensor.Tensor, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
@@ -175,7 +176,7 @@ func readProto(file string, v onnx.Value) (*Tensor, error) {
 // compare returns an error if got and want differ in type, shape or values. A value may differ by
 // the fraction relative of itself plus a hundredth of that; an fp16 value may differ by one
 // rounding.
-func compare(got, want *Tensor, relative float64) error {
+func compare(got, want *tensor.Tensor, relative float64) error {
 	if got.Type != want.Type || !slices.Equal(got.Dims, want.Dims) {
 		return fmt.Errorf("%v %v; want %v %v", got.Type, got.Dims, want.Type, want.Dims)
 	}

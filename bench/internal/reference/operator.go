@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 )
 
@@ -11,7 +12,7 @@ import (
 // are present, in the number given by the field inputs. The others may be nil or absent.
 type operator struct {
 	inputs  int
-	compute func(*call) ([]*Tensor, error)
+	compute func(*call) ([]*tensor.Tensor, error)
 }
 
 // operators maps the name of each supported operator to its implementation. An init function
@@ -34,23 +35,25 @@ func Operators() []string { return slices.Sorted(maps.Keys(operators)) }
 
 // wrapSingleResult returns a function that calls f and puts the resulting tensor into a list of one
 // element.
-func wrapSingleResult(f func(*call) (*Tensor, error)) func(*call) ([]*Tensor, error) {
-	return func(c *call) ([]*Tensor, error) { return wrapInList(f(c)) }
+func wrapSingleResult(f func(*call) (*tensor.Tensor, error)) func(*call) ([]*tensor.Tensor, error) {
+	return func(c *call) ([]*tensor.Tensor, error) { return wrapInList(f(c)) }
 }
 
-func wrapInList(t *Tensor, err error) ([]*Tensor, error) { return []*Tensor{t}, err }
+func wrapInList(t *tensor.Tensor, err error) ([]*tensor.Tensor, error) {
+	return []*tensor.Tensor{t}, err
+}
 
 // A call is one node that is being computed: its inputs and attributes, and the scope in which
 // graphs inside the node find other tensors. Its methods read them.
 type call struct {
 	*interpreter
 	node  *onnx.Node
-	in    []*Tensor // nil where an optional input is left out
+	in    []*tensor.Tensor // nil where an optional input is left out
 	scope *scope
 }
 
 // inputTensor returns the i-th input of the node, or nil if the node leaves it out.
-func (c *call) inputTensor(i int) *Tensor {
+func (c *call) inputTensor(i int) *tensor.Tensor {
 	if i < len(c.in) {
 		return c.in[i]
 	}
@@ -129,7 +132,7 @@ func (c *call) intsAttribute(name string) []int {
 // older ones as an attribute. It prefers the input. The result given is false if both are missing.
 func (c *call) intsFromInputOrAttribute(input int, attribute string) (list []int, given bool) {
 	if t := c.inputTensor(input); t != nil {
-		return t.toInts(), true
+		return t.ToInts(), true
 	}
 	return c.intsAttribute(attribute), c.attribute(attribute) != nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 )
 
@@ -35,7 +36,7 @@ func TestOperatorsDoNotPanic(t *testing.T) {
 }
 
 // runRandom returns 1 if the model can be computed, and 0 otherwise.
-func runRandom(t *testing.T, m *onnx.Model, inputs map[string]*Tensor) int {
+func runRandom(t *testing.T, m *onnx.Model, inputs map[string]*tensor.Tensor) int {
 	t.Helper()
 	n := &m.Nodes[0]
 	defer func() {
@@ -43,12 +44,12 @@ func runRandom(t *testing.T, m *onnx.Model, inputs map[string]*Tensor) int {
 			t.Errorf("%s of version %d: %v\n%s", n.Op, m.Opsets[""], p, debug.Stack())
 		}
 	}()
-	results, err := Run(m, inputs, Options{Round: RoundHalf})
+	results, err := Run(m, inputs, Options{Round: tensor.RoundHalf})
 	if err != nil {
 		return 0
 	}
 	for name, x := range results {
-		if err := x.checkLength(); err != nil {
+		if err := x.CheckLength(); err != nil {
 			t.Errorf("%s: result %s: %v", n.Op, name, err)
 		}
 	}
@@ -75,14 +76,14 @@ var (
 
 // randomNode returns a random model with one node, and inputs for it. The inputs often have equal
 // shapes, so that some of the nodes can be computed.
-func randomNode(r *rand.Rand, op string) (*onnx.Model, map[string]*Tensor) {
+func randomNode(r *rand.Rand, op string) (*onnx.Model, map[string]*tensor.Tensor) {
 	m := &onnx.Model{Opsets: map[string]int64{"": randomCounts[r.IntN(len(randomCounts))]}}
 	n := onnx.Node{Op: op, Name: op, Outputs: []string{"y0", "y1", "y2", "y3"}[:1+r.IntN(4)], Attributes: map[string]*onnx.Attribute{}}
 	if r.IntN(2) == 0 {
 		n.Outputs = n.Outputs[:1]
 		n.Domain = []string{"", "com.microsoft"}[r.IntN(2)]
 	}
-	inputs := map[string]*Tensor{}
+	inputs := map[string]*tensor.Tensor{}
 	shape := randomShape(r)
 	for i := range 1 + r.IntN(9) {
 		if r.IntN(8) == 0 {
@@ -96,8 +97,8 @@ func randomNode(r *rand.Rand, op string) (*onnx.Model, map[string]*Tensor) {
 		case 1:
 			dims = []int{r.IntN(5)}
 		}
-		x := &Tensor{Type: []onnx.DataType{onnx.Float, onnx.Int64, onnx.Uint8, onnx.Bool}[r.IntN(4)], Dims: dims}
-		for range countValidElements(dims) {
+		x := &tensor.Tensor{Type: []onnx.DataType{onnx.Float, onnx.Int64, onnx.Uint8, onnx.Bool}[r.IntN(4)], Dims: dims}
+		for range tensor.CountValidElements(dims) {
 			x.Data = append(x.Data, float64(r.IntN(8)-2))
 		}
 		if len(x.Data) > 0 && r.IntN(10) == 0 {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 )
 
@@ -12,14 +13,14 @@ import (
 var poolingOperators = map[string]operator{
 	"MaxPool": {1, computeMaxPool}, "AveragePool": {1, wrapSingleResult(computeAveragePool)}, "LpPool": {1, wrapSingleResult(computeLpPool)},
 	"GlobalMaxPool":     {1, wrapSingleResult(newGlobalPoolOperator(maxOfElements))},
-	"GlobalAveragePool": {1, wrapSingleResult(newGlobalPoolOperator(func(x []float64) float64 { return sumAll(x) / float64(len(x)) }))},
+	"GlobalAveragePool": {1, wrapSingleResult(newGlobalPoolOperator(func(x []float64) float64 { return tensor.Sum(x) / float64(len(x)) }))},
 	"GlobalLpPool":      {1, wrapSingleResult(computeGlobalLpPool)},
 	"MaxUnpool":         {2, wrapSingleResult(computeMaxUnpool)}, "RoiAlign": {3, wrapSingleResult(computeRoiAlign)}, "MaxRoiPool": {2, wrapSingleResult(computeMaxRoiPool)},
 }
 
 // newPoolWindow returns the window with which a pooling operator reads x, and a tensor of zeros
 // with the shape of the result.
-func (c *call) newPoolWindow(x *Tensor) (*window, *Tensor, error) {
+func (c *call) newPoolWindow(x *tensor.Tensor) (*window, *tensor.Tensor, error) {
 	if len(x.Dims) < 3 {
 		return nil, nil, fmt.Errorf("input has shape %v; want at least one spatial axis after batch and channels", x.Dims)
 	}
@@ -27,26 +28,26 @@ func (c *call) newPoolWindow(x *Tensor) (*window, *Tensor, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	y, err := newTensor(x.Type, slices.Concat(x.Dims[:2], w.out)...)
+	y, err := tensor.New(x.Type, slices.Concat(x.Dims[:2], w.out)...)
 	return w, y, err
 }
 
 // forEachTap calls f for each plane of x and each tap (position in the kernel). The arguments of f
 // are the number of the plane, the planes of x and y with that number, and the tap.
-func (w *window) forEachTap(x, y *Tensor, f func(first int, in, out []float64, tap []int)) {
-	plane, area := countValidElements(w.in), countValidElements(w.out)
-	for p := range countValidElements(x.Dims[:2]) {
+func (w *window) forEachTap(x, y *tensor.Tensor, f func(first int, in, out []float64, tap []int)) {
+	plane, area := tensor.CountValidElements(w.in), tensor.CountValidElements(w.out)
+	for p := range tensor.CountValidElements(x.Dims[:2]) {
 		tap := make([]int, len(w.kernel))
-		for range countValidElements(w.kernel) {
+		for range tensor.CountValidElements(w.kernel) {
 			f(p, x.Data[p*plane:(p+1)*plane], y.Data[p*area:(p+1)*area], tap)
-			advanceIndex(tap, w.kernel)
+			tensor.AdvanceIndex(tap, w.kernel)
 		}
 	}
 }
 
 // computeMaxPool computes MaxPool: it returns the largest element of each window, and the indices
 // of these elements in the input.
-func computeMaxPool(c *call) ([]*Tensor, error) {
+func computeMaxPool(c *call) ([]*tensor.Tensor, error) {
 	x := c.in[0]
 	w, y, err := c.newPoolWindow(x)
 	if err != nil {
@@ -55,8 +56,8 @@ func computeMaxPool(c *call) ([]*Tensor, error) {
 	for i := range y.Data {
 		y.Data[i] = math.Inf(-1)
 	}
-	indices := y.zerosLike().withType(onnx.Int64)
-	plane, area := countValidElements(w.in), countValidElements(w.out)
+	indices := y.ZerosLike().WithType(onnx.Int64)
+	plane, area := tensor.CountValidElements(w.in), tensor.CountValidElements(w.out)
 	w.forEachTap(x, y, func(p int, in, out []float64, tap []int) {
 		w.forEachTapPair(tap, func(o, i int) {
 			if in[i] > out[o] || in[i] != in[i] {
@@ -70,15 +71,15 @@ func computeMaxPool(c *call) ([]*Tensor, error) {
 		if len(w.in) > 1 {
 			rows = w.in[len(w.in)-2]
 		}
-		indices = indices.mapElements(func(v float64) float64 {
+		indices = indices.MapElements(func(v float64) float64 {
 			i := int(v)
 			return float64(i - i%(rows*columns) + i%columns*rows + i/columns%rows)
 		})
 	}
-	return []*Tensor{y, indices}, nil
+	return []*tensor.Tensor{y, indices}, nil
 }
 
-func computeAveragePool(c *call) (*Tensor, error) {
+func computeAveragePool(c *call) (*tensor.Tensor, error) {
 	x := c.in[0]
 	w, y, err := c.newPoolWindow(x)
 	if err != nil {
@@ -104,16 +105,16 @@ func (w *window) countInputElements(padding bool) []float64 {
 			padded.in[i] = w.begin[i] + n + w.end[i]
 		}
 	}
-	counts := make([]float64, countValidElements(w.out))
+	counts := make([]float64, tensor.CountValidElements(w.out))
 	tap := make([]int, len(w.kernel))
-	for range countValidElements(w.kernel) {
+	for range tensor.CountValidElements(w.kernel) {
 		padded.forEachTapPair(tap, func(o, _ int) { counts[o]++ })
-		advanceIndex(tap, w.kernel)
+		tensor.AdvanceIndex(tap, w.kernel)
 	}
 	return counts
 }
 
-func computeLpPool(c *call) (*Tensor, error) {
+func computeLpPool(c *call) (*tensor.Tensor, error) {
 	x, p := c.in[0], float64(c.intAttribute("p", 2))
 	w, y, err := c.newPoolWindow(x)
 	if err != nil {
@@ -122,24 +123,24 @@ func computeLpPool(c *call) (*Tensor, error) {
 	w.forEachTap(x, y, func(_ int, in, out []float64, tap []int) {
 		w.forEachTapPair(tap, func(o, i int) { out[o] += math.Pow(math.Abs(in[i]), p) })
 	})
-	return y.mapElements(func(v float64) float64 { return math.Pow(v, 1/p) }), nil
+	return y.MapElements(func(v float64) float64 { return math.Pow(v, 1/p) }), nil
 }
 
 // newGlobalPoolOperator returns an operator that replaces the elements of each channel by
 // f(elements). The spatial axes of the result have length 1.
-func newGlobalPoolOperator(f func(line []float64) float64) func(*call) (*Tensor, error) {
-	return func(c *call) (*Tensor, error) {
+func newGlobalPoolOperator(f func(line []float64) float64) func(*call) (*tensor.Tensor, error) {
+	return func(c *call) (*tensor.Tensor, error) {
 		var axes []int
 		for i := range c.in[0].Dims {
 			if i >= 2 {
 				axes = append(axes, i)
 			}
 		}
-		return c.in[0].reduceAxes(axes, f)
+		return c.in[0].ReduceAxes(axes, f)
 	}
 }
 
-func computeGlobalLpPool(c *call) (*Tensor, error) {
+func computeGlobalLpPool(c *call) (*tensor.Tensor, error) {
 	p := float64(c.intAttribute("p", 2))
 	return newGlobalPoolOperator(func(line []float64) float64 {
 		total := 0.0
@@ -152,8 +153,8 @@ func computeGlobalLpPool(c *call) (*Tensor, error) {
 
 // computeMaxUnpool computes MaxUnpool, which undoes MaxPool: it writes each value to the index at
 // which MaxPool found it. All other elements are 0.
-func computeMaxUnpool(c *call) (*Tensor, error) {
-	x, indices := c.in[0], c.in[1].toInts()
+func computeMaxUnpool(c *call) (*tensor.Tensor, error) {
+	x, indices := c.in[0], c.in[1].ToInts()
 	if len(x.Dims) < 3 {
 		return nil, fmt.Errorf("input has shape %v; want at least one spatial axis after batch and channels", x.Dims)
 	}
@@ -170,9 +171,9 @@ func computeMaxUnpool(c *call) (*Tensor, error) {
 	}
 	dims := small
 	if t := c.inputTensor(2); t != nil {
-		dims = t.toInts()
+		dims = t.ToInts()
 	}
-	y, err := newTensor(x.Type, dims...)
+	y, err := tensor.New(x.Type, dims...)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +206,7 @@ type roi struct {
 // readRegions returns one region for each row of boxes. If images is nil, a row holds the number of
 // the image and four coordinates. Otherwise it holds only the coordinates, and images[i] is the
 // image of row i. The number of an image must be less than batch.
-func readRegions(boxes, images *Tensor, batch int) ([]roi, error) {
+func readRegions(boxes, images *tensor.Tensor, batch int) ([]roi, error) {
 	columns := 5
 	if images != nil {
 		columns = 4
@@ -229,8 +230,8 @@ func readRegions(boxes, images *Tensor, batch int) ([]roi, error) {
 		}
 		row = row[columns-4:]
 		for _, v := range row {
-			if !(math.Abs(v) <= maxElements) {
-				return nil, fmt.Errorf("box %d has coordinates %v; want magnitudes of at most %d", i, row, maxElements)
+			if !(math.Abs(v) <= tensor.MaxElements) {
+				return nil, fmt.Errorf("box %d has coordinates %v; want magnitudes of at most %d", i, row, tensor.MaxElements)
 			}
 		}
 		list[i] = roi{int(image), row[0], row[1], row[2], row[3]}
@@ -240,7 +241,7 @@ func readRegions(boxes, images *Tensor, batch int) ([]roi, error) {
 
 // computeRoiAlign computes RoiAlign: it divides each region into bins, interpolates samples in each
 // bin, and returns their mean or their maximum.
-func computeRoiAlign(c *call) (*Tensor, error) {
+func computeRoiAlign(c *call) (*tensor.Tensor, error) {
 	x := c.in[0]
 	if len(x.Dims) != 4 {
 		return nil, fmt.Errorf("input has shape %v; want rank 4", x.Dims)
@@ -259,7 +260,7 @@ func computeRoiAlign(c *call) (*Tensor, error) {
 	if aligned {
 		offset = 0.5
 	}
-	y, err := newTensor(x.Type, len(list), x.Dims[1], high, wide)
+	y, err := tensor.New(x.Type, len(list), x.Dims[1], high, wide)
 	if err != nil {
 		return nil, err
 	}
@@ -286,7 +287,7 @@ func computeRoiAlign(c *call) (*Tensor, error) {
 			for k := range max(0, rows) * max(0, columns) {
 				sy := y1 + (float64(oy)+(float64(k/columns)+0.5)/float64(rows))*binH
 				sx := x1 + (float64(ox)+(float64(k%columns)+0.5)/float64(columns))*binW
-				value, corner := x.sampleRegion(r.image, ch, sy, sx)
+				value, corner := x.SampleRegion(r.image, ch, sy, sx)
 				total, best = total+value, max(best, corner)
 			}
 			to := &y.Data[i*x.Dims[1]*high*wide+at]
@@ -298,29 +299,9 @@ func computeRoiAlign(c *call) (*Tensor, error) {
 	return y, nil
 }
 
-// sampleRegion interpolates a channel of an image bilinearly at (y, x). It returns the value and
-// the largest of the four weighted elements, which the mode max needs. Both are 0 more than one
-// element outside the image.
-func (t *Tensor) sampleRegion(image, channel int, y, x float64) (value, greatest float64) {
-	h, w := t.Dims[2], t.Dims[3]
-	if !(y >= -1 && y <= float64(h) && x >= -1 && x <= float64(w)) || h == 0 || w == 0 {
-		return 0, 0
-	}
-	y, x = min(max(y, 0), float64(h-1)), min(max(x, 0), float64(w-1))
-	top, left := int(y), int(x)
-	fy, fx := y-float64(top), x-float64(left)
-	bottom, right := min(top+1, h-1), min(left+1, w-1)
-	plane := t.Data[(image*t.Dims[1]+channel)*h*w:]
-	corners := [...]float64{
-		(1 - fy) * (1 - fx) * plane[top*w+left], (1 - fy) * fx * plane[top*w+right],
-		fy * (1 - fx) * plane[bottom*w+left], fy * fx * plane[bottom*w+right],
-	}
-	return sumAll(corners[:]), slices.Max(corners[:])
-}
-
 // computeMaxRoiPool computes MaxRoiPool: it divides each region into bins with bounds on whole
 // elements, and returns the largest element of each bin, or 0 if the bin is empty.
-func computeMaxRoiPool(c *call) (*Tensor, error) {
+func computeMaxRoiPool(c *call) (*tensor.Tensor, error) {
 	x, size := c.in[0], c.intsAttribute("pooled_shape")
 	if len(x.Dims) != 4 {
 		return nil, fmt.Errorf("input has shape %v; want rank 4", x.Dims)
@@ -332,7 +313,7 @@ func computeMaxRoiPool(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	y, err := newTensor(x.Type, len(list), x.Dims[1], size[0], size[1])
+	y, err := tensor.New(x.Type, len(list), x.Dims[1], size[0], size[1])
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 )
 
@@ -26,7 +27,7 @@ var quantizedOperators = map[string]operator{
 
 // runOperator computes the operator named op on the inputs in with the given attributes, as part of
 // the node of c. It returns the first result.
-func (c *call) runOperator(op string, attributes map[string]*onnx.Attribute, in ...*Tensor) (*Tensor, error) {
+func (c *call) runOperator(op string, attributes map[string]*onnx.Attribute, in ...*tensor.Tensor) (*tensor.Tensor, error) {
 	results, err := c.runOperatorForAllResults(op, attributes, in...)
 	if err != nil {
 		return nil, err
@@ -35,7 +36,7 @@ func (c *call) runOperator(op string, attributes map[string]*onnx.Attribute, in 
 }
 
 // runOperatorForAllResults is like runOperator, but returns all results of the operator.
-func (c *call) runOperatorForAllResults(op string, attributes map[string]*onnx.Attribute, in ...*Tensor) ([]*Tensor, error) {
+func (c *call) runOperatorForAllResults(op string, attributes map[string]*onnx.Attribute, in ...*tensor.Tensor) ([]*tensor.Tensor, error) {
 	node := &onnx.Node{Name: c.node.Name, Op: op, Outputs: c.node.Outputs, Attributes: attributes}
 	inner := &call{interpreter: c.interpreter, node: node, in: in, scope: c.scope}
 	o, ok := operators[op]
@@ -54,11 +55,11 @@ func (c *call) runOperatorForAllResults(op string, attributes map[string]*onnx.A
 // It accepts a p with a single element or with one element for each index of the given axis. If
 // block is positive and p has the rank of x, p may also have one element for every block
 // consecutive indices of the axis.
-func broadcastParameter(p, x *Tensor, axis, block int) (*Tensor, error) {
+func broadcastParameter(p, x *tensor.Tensor, axis, block int) (*tensor.Tensor, error) {
 	if len(p.Data) == 1 {
-		return newScalar(p.Type, p.Data[0]), nil
+		return tensor.NewScalar(p.Type, p.Data[0]), nil
 	}
-	axis, err := resolveAxis(axis, len(x.Dims))
+	axis, err := tensor.ResolveAxis(axis, len(x.Dims))
 	if err != nil {
 		return nil, err
 	}
@@ -70,42 +71,25 @@ func broadcastParameter(p, x *Tensor, axis, block int) (*Tensor, error) {
 		for i := range places {
 			places[i] = i / block
 		}
-		return p.selectSlices(axis, places)
+		return p.SelectSlices(axis, places)
 	}
 	if len(p.Data) != x.Dims[axis] {
 		return nil, fmt.Errorf("scales or zero points have shape %v; want 1 or %d elements for axis %d", p.Dims, x.Dims[axis], axis)
 	}
 	dims := slices.Repeat([]int{1}, len(x.Dims))
 	dims[axis] = len(p.Data)
-	return p.reshape(dims...)
-}
-
-// selectSlices returns the slices of t at the given places along an axis, joined along that axis.
-// The caller must ensure that the places are in range.
-func (t *Tensor) selectSlices(axis int, places []int) (*Tensor, error) {
-	if len(places) == 0 {
-		return t.sliceRange(axis, 0, 0)
-	}
-	var parts []*Tensor
-	for _, k := range places {
-		part, err := t.sliceRange(axis, k, k+1)
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, part)
-	}
-	return concatenate(parts, axis)
+	return p.Reshape(dims...)
 }
 
 // A scaling has the scale and the zero point that relate quantized integers q to numbers: (q -
 // zero) * scale. Both broadcast to the tensor.
-type scaling struct{ scale, zero *Tensor }
+type scaling struct{ scale, zero *tensor.Tensor }
 
 // newScaling returns the scaling of x, with the scale and the zero point broadcast as
 // [broadcastParameter] describes. If zero is nil, the zero point is 0 of type uint8.
-func newScaling(x, scale, zero *Tensor, axis, block int) (s scaling, err error) {
+func newScaling(x, scale, zero *tensor.Tensor, axis, block int) (s scaling, err error) {
 	if zero == nil {
-		zero = scale.zerosLike().withType(onnx.Uint8)
+		zero = scale.ZerosLike().WithType(onnx.Uint8)
 	}
 	if s.scale, err = broadcastParameter(scale, x, axis, block); err == nil {
 		s.zero, err = broadcastParameter(zero, x, axis, block)
@@ -115,7 +99,7 @@ func newScaling(x, scale, zero *Tensor, axis, block int) (s scaling, err error) 
 
 // quantize returns x/scale + zero. It rounds each quotient with nearest or, if that is nil, to the
 // nearest integer, ties to even. It clamps each sum to the range of the zero point's type.
-func (s scaling) quantize(x *Tensor, nearest func(float64) float64) (*Tensor, error) {
+func (s scaling) quantize(x *tensor.Tensor, nearest func(float64) float64) (*tensor.Tensor, error) {
 	if nearest == nil {
 		nearest = math.RoundToEven
 	}
@@ -123,27 +107,27 @@ func (s scaling) quantize(x *Tensor, nearest func(float64) float64) (*Tensor, er
 	if to.IsFloat() || to.Width() == 0 {
 		return nil, &UnsupportedError{Op: "QuantizeLinear", Form: "output of type " + to.String()}
 	}
-	low, high := integerRange(to)
-	y, err := combineTensors(x.Type, x, s.scale, func(v, scale float64) float64 { return nearest(v / scale) })
+	low, high := tensor.IntegerRange(to)
+	y, err := tensor.Combine(x.Type, x, s.scale, func(v, scale float64) float64 { return nearest(v / scale) })
 	if err != nil {
 		return nil, err
 	}
-	return combineTensors(to, y, s.zero, func(v, zero float64) float64 { return min(max(v+zero, low), high) })
+	return tensor.Combine(to, y, s.zero, func(v, zero float64) float64 { return min(max(v+zero, low), high) })
 }
 
 // dequantize returns (x - zero) * scale.
-func (s scaling) dequantize(x *Tensor) (*Tensor, error) {
-	y, err := combineTensors(s.scale.Type, x, s.zero, func(v, zero float64) float64 { return v - zero })
+func (s scaling) dequantize(x *tensor.Tensor) (*tensor.Tensor, error) {
+	y, err := tensor.Combine(s.scale.Type, x, s.zero, func(v, zero float64) float64 { return v - zero })
 	if err != nil {
 		return nil, err
 	}
-	return combineTensors(s.scale.Type, y, s.scale, func(v, scale float64) float64 { return v * scale })
+	return tensor.Combine(s.scale.Type, y, s.scale, func(v, scale float64) float64 { return v * scale })
 }
 
-func computeQuantizeLinear(c *call) (*Tensor, error) {
+func computeQuantizeLinear(c *call) (*tensor.Tensor, error) {
 	zero := c.inputTensor(2)
 	if t := onnx.DataType(c.intAttribute("output_dtype", 0)); zero == nil && t != 0 {
-		zero = c.in[1].zerosLike().withType(t)
+		zero = c.in[1].ZerosLike().WithType(t)
 	}
 	s, err := newScaling(c.in[0], c.in[1], zero, c.intAttribute("axis", 1), c.intAttribute("block_size", 0))
 	if err != nil {
@@ -152,7 +136,7 @@ func computeQuantizeLinear(c *call) (*Tensor, error) {
 	return s.quantize(c.in[0], c.Nearest)
 }
 
-func computeDequantizeLinear(c *call) (*Tensor, error) {
+func computeDequantizeLinear(c *call) (*tensor.Tensor, error) {
 	s, err := newScaling(c.in[0], c.in[1], c.inputTensor(2), c.intAttribute("axis", 1), c.intAttribute("block_size", 0))
 	if err != nil {
 		return nil, err
@@ -162,7 +146,7 @@ func computeDequantizeLinear(c *call) (*Tensor, error) {
 
 // newDynamicScaling returns a scaling that maps the range of the elements of x, extended to include
 // 0, to the range of uint8.
-func newDynamicScaling(x *Tensor) scaling {
+func newDynamicScaling(x *tensor.Tensor) scaling {
 	low, high := min(0, minOfElements(x.Data)), max(0, maxOfElements(x.Data))
 	scale := (high - low) / 255
 	zero := 0.0
@@ -171,20 +155,20 @@ func newDynamicScaling(x *Tensor) scaling {
 	} else {
 		scale = 1 // onnxruntime uses 1 for a tensor of zeros
 	}
-	return scaling{newScalar(x.Type, scale), newScalar(onnx.Uint8, zero)}
+	return scaling{tensor.NewScalar(x.Type, scale), tensor.NewScalar(onnx.Uint8, zero)}
 }
 
-func computeDynamicQuantizeLinear(c *call) ([]*Tensor, error) {
+func computeDynamicQuantizeLinear(c *call) ([]*tensor.Tensor, error) {
 	s := newDynamicScaling(c.in[0])
 	y, err := s.quantize(c.in[0], c.Nearest)
-	return []*Tensor{y, s.scale, s.zero}, err
+	return []*tensor.Tensor{y, s.scale, s.zero}, err
 }
 
 // subtractZeroPoint returns x minus its zero point as an int32 tensor. The zero point has a single
 // element or one for each index of axis; nil means 0, in which case x is returned.
-func subtractZeroPoint(x, zero *Tensor, axis int) (*Tensor, error) {
+func subtractZeroPoint(x, zero *tensor.Tensor, axis int) (*tensor.Tensor, error) {
 	if zero == nil {
-		return x.withType(onnx.Int32), nil
+		return x.WithType(onnx.Int32), nil
 	}
 	if len(zero.Data) > 1 && len(zero.Dims) != len(x.Dims) {
 		var err error
@@ -192,14 +176,14 @@ func subtractZeroPoint(x, zero *Tensor, axis int) (*Tensor, error) {
 			return nil, err
 		}
 	} else if len(zero.Data) == 1 {
-		zero = newScalar(zero.Type, zero.Data[0])
+		zero = tensor.NewScalar(zero.Type, zero.Data[0])
 	}
-	return combineTensors(onnx.Int32, x, zero, func(v, z float64) float64 { return v - z })
+	return tensor.Combine(onnx.Int32, x, zero, func(v, z float64) float64 { return v - z })
 }
 
 // subtractZeroPoints returns the first two inputs minus their zero points. The zero point of input
 // i is input zeros[i], and may have several elements along axis axes[i].
-func (c *call) subtractZeroPoints(axes [2]int, zeros [2]int) (a, b *Tensor, err error) {
+func (c *call) subtractZeroPoints(axes [2]int, zeros [2]int) (a, b *tensor.Tensor, err error) {
 	if a, err = subtractZeroPoint(c.in[0], c.inputTensor(zeros[0]), axes[0]); err != nil {
 		return nil, nil, err
 	}
@@ -207,7 +191,7 @@ func (c *call) subtractZeroPoints(axes [2]int, zeros [2]int) (a, b *Tensor, err 
 	return a, b, err
 }
 
-func computeMatMulInteger(c *call) (*Tensor, error) {
+func computeMatMulInteger(c *call) (*tensor.Tensor, error) {
 	a, b, err := c.subtractZeroPoints([2]int{-2, -1}, [2]int{2, 3})
 	if err != nil {
 		return nil, err
@@ -215,7 +199,7 @@ func computeMatMulInteger(c *call) (*Tensor, error) {
 	return multiplyMatrices(a, b)
 }
 
-func computeConvInteger(c *call) (*Tensor, error) {
+func computeConvInteger(c *call) (*tensor.Tensor, error) {
 	x, w, err := c.subtractZeroPoints([2]int{1, 0}, [2]int{2, 3})
 	if err != nil {
 		return nil, err
@@ -225,7 +209,7 @@ func computeConvInteger(c *call) (*Tensor, error) {
 
 // computeMatMulIntegerToFloat computes the operator MatMulIntegerToFloat. Its inputs are the
 // matrices a and b, their scales, their zero points and a bias.
-func computeMatMulIntegerToFloat(c *call) (*Tensor, error) {
+func computeMatMulIntegerToFloat(c *call) (*tensor.Tensor, error) {
 	a, b, err := c.subtractZeroPoints([2]int{-2, -1}, [2]int{4, 5})
 	if err != nil {
 		return nil, err
@@ -235,26 +219,26 @@ func computeMatMulIntegerToFloat(c *call) (*Tensor, error) {
 
 // multiplyAndScale returns the matrix product of the integers a and b, multiplied by scaleA and
 // scaleB, plus the bias unless it is nil.
-func multiplyAndScale(a, b, scaleA, scaleB, bias *Tensor) (*Tensor, error) {
+func multiplyAndScale(a, b, scaleA, scaleB, bias *tensor.Tensor) (*tensor.Tensor, error) {
 	y, err := multiplyMatrices(a, b)
 	if err != nil {
 		return nil, err
 	}
-	y = y.withType(scaleA.Type)
-	for _, s := range []*Tensor{scaleA, scaleB} {
-		if y, err = combineTensors(y.Type, y, s, func(v, s float64) float64 { return v * s }); err != nil {
+	y = y.WithType(scaleA.Type)
+	for _, s := range []*tensor.Tensor{scaleA, scaleB} {
+		if y, err = tensor.Combine(y.Type, y, s, func(v, s float64) float64 { return v * s }); err != nil {
 			return nil, err
 		}
 	}
 	if bias == nil {
 		return y, nil
 	}
-	return addTensors(y, bias)
+	return tensor.Add(y, bias)
 }
 
 // computeDynamicQuantizeMatMul computes the operator DynamicQuantizeMatMul. Its inputs are the
 // matrices a and b, the scale and zero point of b, and a bias.
-func computeDynamicQuantizeMatMul(c *call) (*Tensor, error) {
+func computeDynamicQuantizeMatMul(c *call) (*tensor.Tensor, error) {
 	s := newDynamicScaling(c.in[0])
 	a, err := s.quantize(c.in[0], c.Nearest)
 	if err != nil {
@@ -272,7 +256,7 @@ func computeDynamicQuantizeMatMul(c *call) (*Tensor, error) {
 
 // dequantizeInput returns the quantized input i as floats. Its scale is input i+1 and its zero
 // point input i+2; both have a single element or one for each index of axis.
-func (c *call) dequantizeInput(i, axis int) (*Tensor, error) {
+func (c *call) dequantizeInput(i, axis int) (*tensor.Tensor, error) {
 	if c.inputTensor(i) == nil || c.inputTensor(i+1) == nil {
 		return nil, fmt.Errorf("missing input %d or %d; want a tensor and its scale", i, i+1)
 	}
@@ -284,7 +268,7 @@ func (c *call) dequantizeInput(i, axis int) (*Tensor, error) {
 }
 
 // requantizeResult returns y quantized with the scale in input i and the zero point in input i+1.
-func (c *call) requantizeResult(y *Tensor, i int) (*Tensor, error) {
+func (c *call) requantizeResult(y *tensor.Tensor, i int) (*tensor.Tensor, error) {
 	if c.inputTensor(i) == nil {
 		return nil, fmt.Errorf("missing input %d, the scale of the output", i)
 	}
@@ -295,7 +279,7 @@ func (c *call) requantizeResult(y *Tensor, i int) (*Tensor, error) {
 	return s.quantize(y, c.Nearest)
 }
 
-func computeQLinearConv(c *call) (*Tensor, error) {
+func computeQLinearConv(c *call) (*tensor.Tensor, error) {
 	x, err := c.dequantizeInput(0, 1)
 	if err != nil {
 		return nil, err
@@ -317,21 +301,21 @@ func computeQLinearConv(c *call) (*Tensor, error) {
 
 // dequantizeBias returns the integer bias in input i multiplied by the scales in inputs 1 and 4, or
 // nil if the node has no such input.
-func (c *call) dequantizeBias(i int) (*Tensor, error) {
+func (c *call) dequantizeBias(i int) (*tensor.Tensor, error) {
 	bias := c.inputTensor(i)
 	for _, k := range [...]int{1, 4} {
 		if bias == nil {
 			break
 		}
 		var err error
-		if bias, err = combineTensors(c.in[k].Type, bias, c.in[k], func(v, s float64) float64 { return v * s }); err != nil {
+		if bias, err = tensor.Combine(c.in[k].Type, bias, c.in[k], func(v, s float64) float64 { return v * s }); err != nil {
 			return nil, err
 		}
 	}
 	return bias, nil
 }
 
-func computeQLinearMatMul(c *call) (*Tensor, error) {
+func computeQLinearMatMul(c *call) (*tensor.Tensor, error) {
 	a, err := c.dequantizeInput(0, -2)
 	if err != nil {
 		return nil, err
@@ -349,7 +333,7 @@ func computeQLinearMatMul(c *call) (*Tensor, error) {
 
 // computeQGemm computes QGemm, a Gemm of quantized matrices. The result is quantized if the node
 // has a scale for it (input 7), and float otherwise.
-func computeQGemm(c *call) (*Tensor, error) {
+func computeQGemm(c *call) (*tensor.Tensor, error) {
 	a, err := c.dequantizeInput(0, -1)
 	if err != nil {
 		return nil, err
@@ -375,7 +359,7 @@ func computeQGemm(c *call) (*Tensor, error) {
 	y, err := c.runOperator("Gemm", attributes, a, b)
 	if err == nil && bias != nil { // its scale has the factor alpha, like that of the product
 		alpha := c.floatAttribute("alpha", 1)
-		y, err = addTensors(y, bias.mapElements(func(v float64) float64 { return alpha * v }))
+		y, err = tensor.Add(y, bias.MapElements(func(v float64) float64 { return alpha * v }))
 	}
 	if err != nil || c.inputTensor(7) == nil {
 		return y, err
@@ -385,8 +369,8 @@ func computeQGemm(c *call) (*Tensor, error) {
 
 // newQuantizedBinaryOperator returns an operator that dequantizes its two inputs, applies the
 // operator named op, and quantizes the result.
-func newQuantizedBinaryOperator(op string) func(*call) (*Tensor, error) {
-	return func(c *call) (*Tensor, error) {
+func newQuantizedBinaryOperator(op string) func(*call) (*tensor.Tensor, error) {
+	return func(c *call) (*tensor.Tensor, error) {
 		a, err := c.dequantizeInput(0, 1)
 		if err != nil {
 			return nil, err
@@ -405,15 +389,15 @@ func newQuantizedBinaryOperator(op string) func(*call) (*Tensor, error) {
 
 // newQuantizedUnaryOperator returns an operator that dequantizes its input, applies the operator
 // named op, and quantizes the result.
-func newQuantizedUnaryOperator(op string) func(*call) (*Tensor, error) {
-	return func(c *call) (*Tensor, error) {
+func newQuantizedUnaryOperator(op string) func(*call) (*tensor.Tensor, error) {
+	return func(c *call) (*tensor.Tensor, error) {
 		x, err := c.dequantizeInput(0, 1)
 		if err != nil {
 			return nil, err
 		}
 		last := c.flagAttribute("channels_last") && len(x.Dims) > 2
 		if last {
-			if x, err = x.transpose(permutationToChannelsFirst(len(x.Dims))...); err != nil {
+			if x, err = x.Transpose(permutationToChannelsFirst(len(x.Dims))...); err != nil {
 				return nil, err
 			}
 		}
@@ -425,7 +409,7 @@ func newQuantizedUnaryOperator(op string) func(*call) (*Tensor, error) {
 		}
 		y, err := inner.runOperator(op, c.node.Attributes, x)
 		if err == nil && last {
-			y, err = y.transpose(invertPermutation(permutationToChannelsFirst(len(y.Dims)))...)
+			y, err = y.Transpose(tensor.InvertPermutation(permutationToChannelsFirst(len(y.Dims)))...)
 		}
 		if err != nil {
 			return nil, err
@@ -446,8 +430,8 @@ func permutationToChannelsFirst(rank int) []int {
 
 // computeQLinearConcat computes QLinearConcat. Inputs 0 and 1 are the scale and the zero point of
 // the result. The other inputs come in threes: a tensor, its scale and its zero point.
-func computeQLinearConcat(c *call) (*Tensor, error) {
-	var parts []*Tensor
+func computeQLinearConcat(c *call) (*tensor.Tensor, error) {
+	var parts []*tensor.Tensor
 	for i := 2; i < len(c.in); i += 3 {
 		x, err := c.dequantizeInput(i, 1)
 		if err != nil {

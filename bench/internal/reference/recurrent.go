@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"anesim/bench/internal/reference/tensor"
 	"fmt"
 	"math"
 	"slices"
@@ -30,8 +31,8 @@ type cell struct {
 // newRecurrentOperator returns a recurrent operator whose cells have the given number of gates. The
 // names in activations are the default activation functions. step updates the state h and the cell
 // state c of cell k in place for the input x.
-func newRecurrentOperator(gates int, activations []string, step func(k *cell, x, h, c []float64)) func(*call) ([]*Tensor, error) {
-	return func(c *call) ([]*Tensor, error) {
+func newRecurrentOperator(gates int, activations []string, step func(k *cell, x, h, c []float64)) func(*call) ([]*tensor.Tensor, error) {
+	return func(c *call) ([]*tensor.Tensor, error) {
 		batchFirst := c.flagAttribute("layout")
 		x, h0, c0 := c.in[0], c.inputTensor(5), c.inputTensor(6)
 		var err error
@@ -40,14 +41,14 @@ func newRecurrentOperator(gates int, activations []string, step func(k *cell, x,
 			c0 = nil
 		}
 		if batchFirst {
-			for _, t := range []**Tensor{&x, &h0, &c0} {
+			for _, t := range []**tensor.Tensor{&x, &h0, &c0} {
 				if *t == nil {
 					continue
 				}
 				if len((*t).Dims) != 3 {
 					return nil, fmt.Errorf("input or initial state has shape %v; want rank 3", (*t).Dims)
 				}
-				if *t, err = (*t).transpose(1, 0, 2); err != nil {
+				if *t, err = (*t).Transpose(1, 0, 2); err != nil {
 					return nil, err
 				}
 			}
@@ -60,11 +61,11 @@ func newRecurrentOperator(gates int, activations []string, step func(k *cell, x,
 		if err != nil || !batchFirst {
 			return results, err
 		}
-		if results[0], err = results[0].transpose(2, 0, 1, 3); err != nil {
+		if results[0], err = results[0].Transpose(2, 0, 1, 3); err != nil {
 			return nil, err
 		}
 		for i := range results[1:] {
-			if results[1+i], err = results[1+i].transpose(1, 0, 2); err != nil {
+			if results[1+i], err = results[1+i].Transpose(1, 0, 2); err != nil {
 				return nil, err
 			}
 		}
@@ -75,7 +76,7 @@ func newRecurrentOperator(gates int, activations []string, step func(k *cell, x,
 // readRecurrentCells returns a cell for each direction of a recurrent node. It also returns, for
 // each direction, whether it runs backward. If the node names no activation functions, the cells
 // use those named in defaults.
-func (c *call) readRecurrentCells(x *Tensor, gates int, defaults []string) (cells []*cell, backward []bool, err error) {
+func (c *call) readRecurrentCells(x *tensor.Tensor, gates int, defaults []string) (cells []*cell, backward []bool, err error) {
 	switch direction := c.textAttribute("direction", "forward"); direction {
 	case "forward":
 		backward = []bool{false}
@@ -198,7 +199,7 @@ func (r *interpreter) findActivationFunction(name string, alphas, betas *[]float
 		return func(x float64) float64 { return max(x, 0) + alpha*expm1(min(x, 0)) }
 	case "ThresholdedRelu":
 		alpha := next(alphas, 1)
-		return func(x float64) float64 { return x * boolToFloat(x > alpha) }
+		return func(x float64) float64 { return x * tensor.BoolToFloat(x > alpha) }
 	}
 	return nil
 }
@@ -206,24 +207,24 @@ func (r *interpreter) findActivationFunction(name string, alphas, betas *[]float
 // unrollCells runs each cell over the sequences x [length][batch][inputs]. It returns the states
 // after every step, the last states, and the last cell states. If h0 or c0 is nil, the states start
 // at 0.
-func (c *call) unrollCells(x, h0, c0 *Tensor, cells []*cell, backward []bool, step func(k *cell, x, h, c []float64)) ([]*Tensor, error) {
+func (c *call) unrollCells(x, h0, c0 *tensor.Tensor, cells []*cell, backward []bool, step func(k *cell, x, h, c []float64)) ([]*tensor.Tensor, error) {
 	length, batch, hidden, inputs := x.Dims[0], x.Dims[1], cells[0].hidden, cells[0].inputs
 	lengths := slices.Repeat([]int{length}, batch)
 	if t := c.inputTensor(4); t != nil {
-		if lengths = t.toInts(); len(lengths) != batch {
+		if lengths = t.ToInts(); len(lengths) != batch {
 			return nil, fmt.Errorf("%d sequence lengths for %d sequences; want one per sequence", len(lengths), batch)
 		}
 	}
-	y, err := newTensor(x.Type, length, len(cells), batch, hidden)
+	y, err := tensor.New(x.Type, length, len(cells), batch, hidden)
 	if err != nil {
 		return nil, err
 	}
-	last, err := newTensor(x.Type, len(cells), batch, hidden)
+	last, err := tensor.New(x.Type, len(cells), batch, hidden)
 	if err != nil {
 		return nil, err
 	}
-	lastC := last.zerosLike()
-	for _, s := range []struct{ from, to *Tensor }{{h0, last}, {c0, lastC}} {
+	lastC := last.ZerosLike()
+	for _, s := range []struct{ from, to *tensor.Tensor }{{h0, last}, {c0, lastC}} {
 		if s.from != nil && !slices.Equal(s.from.Dims, s.to.Dims) {
 			return nil, fmt.Errorf("initial state has shape %v; want %v", s.from.Dims, s.to.Dims)
 		}
@@ -253,7 +254,7 @@ func (c *call) unrollCells(x, h0, c0 *Tensor, cells []*cell, backward []bool, st
 			}
 		}
 	}
-	return []*Tensor{y, last, lastC}, nil
+	return []*tensor.Tensor{y, last, lastC}, nil
 }
 
 // dotProduct returns the sum of the products a[i]*b[i]. It uses Options.Reduce if that is set.

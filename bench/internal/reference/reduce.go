@@ -5,14 +5,15 @@ import (
 	"math"
 	"slices"
 
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 )
 
 // reductionOperators has the operators that work along axes. Some reduce the axes to one element,
 // others compute a line from a line.
 var reductionOperators = map[string]operator{
-	"ReduceSum":  {1, wrapSingleResult(newReduceOperator(sumAll))},
-	"ReduceMean": {1, wrapSingleResult(newReduceOperator(func(x []float64) float64 { return sumAll(x) / float64(len(x)) }))},
+	"ReduceSum":  {1, wrapSingleResult(newReduceOperator(tensor.Sum))},
+	"ReduceMean": {1, wrapSingleResult(newReduceOperator(func(x []float64) float64 { return tensor.Sum(x) / float64(len(x)) }))},
 	"ReduceMax":  {1, wrapSingleResult(newReduceOperator(maxOfElements))},
 	"ReduceMin":  {1, wrapSingleResult(newReduceOperator(minOfElements))},
 	"ReduceProd": {1, wrapSingleResult(newReduceOperator(multiplyAll))},
@@ -24,7 +25,7 @@ var reductionOperators = map[string]operator{
 	"ReduceSumSquare": {1, wrapSingleResult(newReduceOperator(sumSquares))},
 	"ReduceLogSum": {1, wrapSingleResult(newReduceOperatorPerCall(func(c *call) func([]float64) float64 {
 		log := c.findElementaryFunction("Log")
-		return func(x []float64) float64 { return log(sumAll(x)) }
+		return func(x []float64) float64 { return log(tensor.Sum(x)) }
 	}))},
 	"ReduceLogSumExp": {1, wrapSingleResult(newReduceOperatorPerCall(func(c *call) func([]float64) float64 { return c.logSumExp }))},
 
@@ -38,104 +39,38 @@ var reductionOperators = map[string]operator{
 	"LpNormalization": {1, wrapSingleResult(computeLpNormalization)},
 }
 
-// moveAxesLast returns t with the given axes moved to the end (moved), and the product of the
-// lengths of these axes (length). Each run of that many elements of moved has the same index along
-// all other axes.
-func (t *Tensor) moveAxesLast(axes []int) (moved *Tensor, length int, err error) {
-	length = 1
-	for _, a := range axes {
-		length *= t.Dims[a]
-	}
-	moved, err = t.transpose(permutationToEnd(len(t.Dims), axes...)...)
-	return moved, length, err
-}
-
-// mapLines returns a copy of t after f changed, in place, each line of elements along the given
-// axis.
-func (t *Tensor) mapLines(axis int, f func(line []float64)) (*Tensor, error) {
-	moved, length, err := t.moveAxesLast([]int{axis})
-	if err != nil || length == 0 {
-		return moved, err
-	}
-	for line := range slices.Chunk(moved.Data, length) {
-		f(line)
-	}
-	return moved.transpose(invertPermutation(permutationToEnd(len(t.Dims), axis))...)
-}
-
-// reduceAxes returns t with the elements along the given axes replaced by f(elements). These axes
-// have length 1 in the result.
-func (t *Tensor) reduceAxes(axes []int, f func(line []float64) float64) (*Tensor, error) {
-	dims := slices.Clone(t.Dims)
-	for _, a := range axes {
-		dims[a] = 1
-	}
-	out, err := newTensor(t.Type, dims...)
-	if err != nil {
-		return nil, err
-	}
-	moved, length, err := t.moveAxesLast(axes)
-	if err != nil {
-		return nil, err
-	}
-	for i := range out.Data {
-		out.Data[i] = f(moved.Data[i*length : (i+1)*length])
-	}
-	return out, nil
-}
-
-// dropAxes returns t without the given axes. It returns an error unless each of them has length
-// 1.
-func (t *Tensor) dropAxes(axes []int) (*Tensor, error) {
-	dims := []int{}
-	for i, d := range t.Dims {
-		if !slices.Contains(axes, i) {
-			dims = append(dims, d)
-		}
-	}
-	return t.reshape(dims...)
-}
-
 // newReduceOperator returns an operator that replaces the elements along some axes by f(elements).
 // The axes are an attribute or, in newer operator sets, an input. If none are listed, the operator
 // reduces all axes.
-func newReduceOperator(f func(line []float64) float64) func(*call) (*Tensor, error) {
+func newReduceOperator(f func(line []float64) float64) func(*call) (*tensor.Tensor, error) {
 	return newReduceOperatorPerCall(func(*call) func([]float64) float64 { return f })
 }
 
 // newReduceOperatorPerCall is like newReduceOperator, but calls function for each node to get the
 // reduction. It serves reductions that depend on attributes of the node or on the options.
-func newReduceOperatorPerCall(function func(*call) func(line []float64) float64) func(*call) (*Tensor, error) {
-	return func(c *call) (*Tensor, error) {
+func newReduceOperatorPerCall(function func(*call) func(line []float64) float64) func(*call) (*tensor.Tensor, error) {
+	return func(c *call) (*tensor.Tensor, error) {
 		x, f := c.in[0], function(c)
 		list, _ := c.intsFromInputOrAttribute(1, "axes")
-		axes, err := resolveAxes(list, len(x.Dims))
+		axes, err := tensor.ResolveAxes(list, len(x.Dims))
 		if err != nil {
 			return nil, err
 		}
 		if len(axes) == 0 {
 			if c.flagAttribute("noop_with_empty_axes") {
 				// Reduce no axis: apply f to each element.
-				return x.reduceAxes(nil, f)
+				return x.ReduceAxes(nil, f)
 			}
 			for i := range x.Dims {
 				axes = append(axes, i)
 			}
 		}
-		out, err := x.reduceAxes(axes, f)
+		out, err := x.ReduceAxes(axes, f)
 		if err != nil || c.intAttribute("keepdims", 1) != 0 {
 			return out, err
 		}
-		return out.dropAxes(axes)
+		return out.DropAxes(axes)
 	}
-}
-
-func sumAll(x []float64) float64 {
-	total := 0.0
-	for _, v := range x {
-		total += v
-	}
-	return total
 }
 
 func multiplyAll(x []float64) float64 {
@@ -194,10 +129,10 @@ func (r *interpreter) logSumExp(x []float64) float64 {
 // newArgMinMaxOperator returns an operator that finds the index of the best element along an axis.
 // The function better reports whether a is better than b. Among equal elements, the operator
 // chooses the first, or the last if select_last_index is set.
-func newArgMinMaxOperator(better func(a, b float64) bool) func(*call) (*Tensor, error) {
-	return func(c *call) (*Tensor, error) {
+func newArgMinMaxOperator(better func(a, b float64) bool) func(*call) (*tensor.Tensor, error) {
+	return func(c *call) (*tensor.Tensor, error) {
 		x := c.in[0]
-		axis, err := resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
+		axis, err := tensor.ResolveAxis(c.intAttribute("axis", 0), len(x.Dims))
 		if err != nil {
 			return nil, err
 		}
@@ -205,7 +140,7 @@ func newArgMinMaxOperator(better func(a, b float64) bool) func(*call) (*Tensor, 
 			return nil, fmt.Errorf("axis %d of shape %v has no elements", axis, x.Dims)
 		}
 		last := c.flagAttribute("select_last_index")
-		out, err := x.reduceAxes([]int{axis}, func(line []float64) float64 {
+		out, err := x.ReduceAxes([]int{axis}, func(line []float64) float64 {
 			best := 0
 			for i, v := range line {
 				if better(v, line[best]) || last && v == line[best] {
@@ -215,20 +150,20 @@ func newArgMinMaxOperator(better func(a, b float64) bool) func(*call) (*Tensor, 
 			return float64(best)
 		})
 		if err == nil && c.intAttribute("keepdims", 1) == 0 {
-			out, err = out.dropAxes([]int{axis})
+			out, err = out.DropAxes([]int{axis})
 		}
 		if err != nil {
 			return nil, err
 		}
-		return out.withType(onnx.Int64), nil
+		return out.WithType(onnx.Int64), nil
 	}
 }
 
 // newNormalizeOperator returns an operator that calls function to change each line of elements
 // along the attribute axis in place. In operator sets before 13, a line extends over that axis and
 // all later ones.
-func newNormalizeOperator(function func(*call, []float64)) func(*call) (*Tensor, error) {
-	return func(c *call) (*Tensor, error) {
+func newNormalizeOperator(function func(*call, []float64)) func(*call) (*tensor.Tensor, error) {
+	return func(c *call) (*tensor.Tensor, error) {
 		x, f := c.in[0], func(line []float64) { function(c, line) }
 		missing := -1
 		if c.opset < 13 {
@@ -236,24 +171,24 @@ func newNormalizeOperator(function func(*call, []float64)) func(*call) (*Tensor,
 		}
 		axis := c.intAttribute("axis", missing)
 		if c.opset < 13 && axis == len(x.Dims) {
-			return c.in[0].mapElements(func(v float64) float64 { line := []float64{v}; f(line); return line[0] }), nil
+			return c.in[0].MapElements(func(v float64) float64 { line := []float64{v}; f(line); return line[0] }), nil
 		}
-		axis, err := resolveAxis(axis, len(x.Dims))
+		axis, err := tensor.ResolveAxis(axis, len(x.Dims))
 		if err != nil {
 			return nil, err
 		}
 		if c.opset >= 13 {
-			return x.mapLines(axis, f)
+			return x.MapLines(axis, f)
 		}
-		rows := countValidElements(x.Dims[:axis])
-		flat, err := x.reshape(rows, countValidElements(x.Dims[axis:]))
+		rows := tensor.CountValidElements(x.Dims[:axis])
+		flat, err := x.Reshape(rows, tensor.CountValidElements(x.Dims[axis:]))
 		if err != nil {
 			return nil, err
 		}
-		if flat, err = flat.mapLines(1, f); err != nil {
+		if flat, err = flat.MapLines(1, f); err != nil {
 			return nil, err
 		}
-		return flat.reshape(x.Dims...)
+		return flat.Reshape(x.Dims...)
 	}
 }
 
@@ -292,16 +227,16 @@ func (*call) hardmax(line []float64) {
 	line[best] = 1
 }
 
-func computeCumSum(c *call) (*Tensor, error) {
+func computeCumSum(c *call) (*tensor.Tensor, error) {
 	if len(c.in[1].Data) != 1 {
 		return nil, fmt.Errorf("input \"axis\" has shape %v; want a scalar", c.in[1].Dims)
 	}
-	axis, err := resolveAxis(c.in[1].toInts()[0], len(c.in[0].Dims))
+	axis, err := tensor.ResolveAxis(c.in[1].ToInts()[0], len(c.in[0].Dims))
 	if err != nil {
 		return nil, err
 	}
 	exclusive, reverse := c.flagAttribute("exclusive"), c.flagAttribute("reverse")
-	return c.in[0].mapLines(axis, func(line []float64) {
+	return c.in[0].MapLines(axis, func(line []float64) {
 		if reverse {
 			slices.Reverse(line)
 		}
@@ -320,8 +255,8 @@ func computeCumSum(c *call) (*Tensor, error) {
 	})
 }
 
-func computeLpNormalization(c *call) (*Tensor, error) {
-	axis, err := resolveAxis(c.intAttribute("axis", -1), len(c.in[0].Dims))
+func computeLpNormalization(c *call) (*tensor.Tensor, error) {
+	axis, err := tensor.ResolveAxis(c.intAttribute("axis", -1), len(c.in[0].Dims))
 	if err != nil {
 		return nil, err
 	}
@@ -330,7 +265,7 @@ func computeLpNormalization(c *call) (*Tensor, error) {
 		return nil, fmt.Errorf("attribute \"p\" is %d; want 1 or 2", p)
 	}
 	root, quotient := c.findElementaryFunction("Sqrt"), c.newDivideFunction()
-	return c.in[0].mapLines(axis, func(line []float64) {
+	return c.in[0].MapLines(axis, func(line []float64) {
 		norm := sumAbs(line)
 		if p == 2 {
 			norm = root(sumSquares(line))

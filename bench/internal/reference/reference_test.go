@@ -8,13 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 	ox "anesim/internal/network/onnxtest"
 )
 
 // floats returns a float32 tensor with the given shape and values.
-func floats(dims []int, values ...float64) *Tensor {
-	return &Tensor{Type: onnx.Float, Dims: dims, Data: values}
+func floats(dims []int, values ...float64) *tensor.Tensor {
+	return &tensor.Tensor{Type: onnx.Float, Dims: dims, Data: values}
 }
 
 // TestOperators compares operators with values computed by hand. Each graph has the input x,
@@ -36,9 +37,9 @@ func TestOperators(t *testing.T) {
 // An operatorTest is a graph from x to y.
 type operatorTest struct {
 	name  string
-	x     *Tensor
+	x     *tensor.Tensor
 	parts []ox.Message
-	want  *Tensor
+	want  *tensor.Tensor
 }
 
 func operatorTests() []operatorTest {
@@ -58,7 +59,7 @@ func operatorTests() []operatorTest {
 		{"CumSum in reverse", matrix, part(ox.Ints("axis", 1), ox.Node("CumSum", "y", in("x", "axis"), ox.Int("reverse", 1))),
 			floats([]int{2, 3}, 6, 5, 3, 15, 11, 6)},
 		{"Softmax of equal numbers", floats([]int{1, 4}, 7, 7, 7, 7), part(ox.Node("Softmax", "y", in("x"))), floats([]int{1, 4}, 0.25, 0.25, 0.25, 0.25)},
-		{"ArgMax takes the first", floats([]int{4}, 1, 3, 3, 2), part(ox.Node("ArgMax", "y", in("x"))), &Tensor{Type: onnx.Int64, Dims: []int{1}, Data: []float64{1}}},
+		{"ArgMax takes the first", floats([]int{4}, 1, 3, 3, 2), part(ox.Node("ArgMax", "y", in("x"))), &tensor.Tensor{Type: onnx.Int64, Dims: []int{1}, Data: []float64{1}}},
 		{"Transpose", matrix, part(ox.Node("Transpose", "y", in("x"))), floats([]int{3, 2}, 1, 4, 2, 5, 3, 6)},
 		{"Reshape with 0 and -1", matrix, part(ox.Ints("shape", 0, -1, 1), ox.Node("Reshape", "y", in("x", "shape"))), floats([]int{2, 3, 1}, 1, 2, 3, 4, 5, 6)},
 		{"Slice to the largest integer", row, part(ox.Ints("from", 1), ox.Ints("to", math.MaxInt64), ox.Node("Slice", "y", in("x", "from", "to"))),
@@ -94,7 +95,7 @@ func operatorTests() []operatorTest {
 		{"LayerNormalization", floats([]int{1, 2}, -3, 3), part(ox.Constant("s", []int{2}, 1, 2), ox.Constant("b", []int{2}, 0, 1),
 			ox.Node("LayerNormalization", "y", in("x", "s", "b"), ox.Float("epsilon", 0))), floats([]int{1, 2}, -1, 3)},
 		{"QuantizeLinear saturates", floats([]int{4}, -300, 0.5, 1.5, 300), part(ox.Constant("s", []int{}, 1), ox.Whole("z", 3, 1, []int{}, 1),
-			ox.Node("QuantizeLinear", "y", in("x", "s", "z"))), &Tensor{Type: onnx.Int8, Dims: []int{4}, Data: []float64{-128, 1, 3, 127}}},
+			ox.Node("QuantizeLinear", "y", in("x", "s", "z"))), &tensor.Tensor{Type: onnx.Int8, Dims: []int{4}, Data: []float64{-128, 1, 3, 127}}},
 		{"Attention of one key", floats([]int{1, 1, 1, 2}, 1, 1), part(ox.Node("Attention", "y", in("x", "x", "x"))), floats([]int{1, 1, 1, 2}, 1, 1)},
 		{"If", floats([]int{}, 1), part(ox.Constant("a", []int{}, 10), ox.Node("Greater", "c", in("x", "a")), ox.Node("If", "y", in("c"),
 			ox.Graph("then_branch", ox.Node("Neg", "t", in("x")), ox.Output("t")), ox.Graph("else_branch", ox.Node("Add", "e", in("x", "a")), ox.Output("e")))),
@@ -105,7 +106,7 @@ func operatorTests() []operatorTest {
 func part(m ...ox.Message) []ox.Message { return m }
 
 // runGraph computes the output y of a graph from its input x. The graph consists of parts.
-func runGraph(x *Tensor, o Options, parts ...ox.Message) (*Tensor, error) {
+func runGraph(x *tensor.Tensor, o Options, parts ...ox.Message) (*tensor.Tensor, error) {
 	dims := slices.Clone(x.Dims)
 	for i := range dims {
 		dims[i] = 0 // by name
@@ -114,7 +115,7 @@ func runGraph(x *Tensor, o Options, parts ...ox.Message) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	results, err := Run(m, map[string]*Tensor{"x": x}, o)
+	results, err := Run(m, map[string]*tensor.Tensor{"x": x}, o)
 	return results["y"], err
 }
 
@@ -126,11 +127,11 @@ func TestRoundHalf(t *testing.T) {
 		{0x1p-24, 0x1p-24}, {0x1.8p-24, 0x1p-23}, {0x1p-25, 0}, // subnormals
 		{1 + 0x1p-11 + 0x1p-40, 1 + 0x1p-10}, // rounded to float32 first, it would be halfway
 	} {
-		if got := RoundHalf("", c.v); got != c.want {
+		if got := tensor.RoundHalf("", c.v); got != c.want {
 			t.Errorf("RoundHalf(%v) = %v; want %v", c.v, got, c.want)
 		}
 	}
-	if v := RoundHalf("", math.NaN()); v == v {
+	if v := tensor.RoundHalf("", math.NaN()); v == v {
 		t.Errorf("RoundHalf(NaN) = %v", v)
 	}
 }
@@ -141,9 +142,9 @@ func TestRoundsBetweenNodes(t *testing.T) {
 	for _, c := range []struct {
 		round func(string, float64) float64
 		want  float64
-	}{{nil, 1 + 0x1p-10}, {roundSingle, 1 + 0x1p-10}, {RoundHalf, 1}} {
+	}{{nil, 1 + 0x1p-10}, {tensor.RoundSingle, 1 + 0x1p-10}, {tensor.RoundHalf, 1}} {
 		var ops []string
-		got, err := runGraph(floats([]int{}, 1), Options{Round: c.round, Observe: func(n *onnx.Node, results []*Tensor) {
+		got, err := runGraph(floats([]int{}, 1), Options{Round: c.round, Observe: func(n *onnx.Node, results []*tensor.Tensor) {
 			ops = append(ops, fmt.Sprint(n.Name, results[0].Data))
 		}}, parts...)
 		if err != nil {
@@ -189,11 +190,11 @@ func TestErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, inputs := range map[string]map[string]*Tensor{
+	for name, inputs := range map[string]map[string]*tensor.Tensor{
 		`input "x": missing`:                        nil,
 		`input "x": shape is [4]`:                   {"x": floats([]int{4}, 1, 2, 3, 4)},
 		`input "x": shape [2 2] needs 4 values, bu`: {"x": floats([]int{2, 2}, 1, 2, 3)},
-		`input "x": type is int64; want float32`:    {"x": newVector(1, 2)},
+		`input "x": type is int64; want float32`:    {"x": tensor.NewVector(1, 2)},
 		`input "w": unknown name; want an input or`: {"x": x, "w": x},
 		`input "x": shape [-1] has a negative dime`: {"x": floats([]int{-1})},
 	} {
@@ -256,7 +257,7 @@ func TestReduce(t *testing.T) {
 	}
 	for _, c := range []struct {
 		op    string
-		x     *Tensor
+		x     *tensor.Tensor
 		parts []ox.Message
 	}{
 		{"Conv", picture, part(ox.Constant("w", []int{6, 2, 2, 3}, filter...), ox.Node("Conv", "y", []string{"x", "w"},
@@ -272,7 +273,7 @@ func TestReduce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := compare(got, want.mapElements(func(v float64) float64 { return 2 * v }), 1e-12); err != nil {
+		if err := compare(got, want.MapElements(func(v float64) float64 { return 2 * v }), 1e-12); err != nil {
 			t.Errorf("%s: %v", c.op, err)
 		}
 	}

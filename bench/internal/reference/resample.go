@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"anesim/bench/internal/reference/tensor"
 	"fmt"
 	"math"
 	"slices"
@@ -13,7 +14,7 @@ var resamplingOperators = map[string]operator{
 }
 
 // computeUpsample computes Upsample, the older form of Resize with scales only.
-func computeUpsample(c *call) (*Tensor, error) {
+func computeUpsample(c *call) (*tensor.Tensor, error) {
 	scales, err := c.readScales(1)
 	if err != nil {
 		return nil, err
@@ -42,7 +43,7 @@ func (c *call) readScales(input int) ([]float64, error) {
 
 // computeResize computes Resize. Its inputs are X and the scales in operator set 10, and X, the
 // region, the scales and the sizes since operator set 11.
-func computeResize(c *call) (*Tensor, error) {
+func computeResize(c *call) (*tensor.Tensor, error) {
 	x, input := c.in[0], 2
 	// Version 11 put the region of interest before the scales.
 	if c.opset == 10 {
@@ -55,12 +56,12 @@ func computeResize(c *call) (*Tensor, error) {
 	var sizes []int
 	if t := c.inputTensor(3); t != nil && len(t.Data) > 0 {
 		// An empty tensor counts as a missing one, and sizes win over scales.
-		sizes, scales = t.toInts(), nil
+		sizes, scales = t.ToInts(), nil
 	}
 	policy := c.textAttribute("keep_aspect_ratio_policy", "stretch")
-	axes := permutationToEnd(len(x.Dims))
+	axes := tensor.PermutationToEnd(len(x.Dims))
 	if list := c.intsAttribute("axes"); list != nil {
-		if axes, err = resolveAxes(list, len(x.Dims)); err != nil {
+		if axes, err = tensor.ResolveAxes(list, len(x.Dims)); err != nil {
 			return nil, err
 		}
 		if sizes != nil && len(sizes) != len(axes) || sizes == nil && len(scales) != len(axes) {
@@ -115,7 +116,7 @@ func applyAspectRatioPolicy(policy string, dims, sizes, axes []int) ([]int, []fl
 // resizeTo resizes x along one axis after another to the given sizes, or by the given scales. If
 // scales is nil, the scales follow from the sizes. The region of tf_crop_and_resize has a start and an
 // end for each of the given axes; it is all of the others.
-func (c *call) resizeTo(x *Tensor, scales []float64, sizes, axes []int, mode, nearest string) (*Tensor, error) {
+func (c *call) resizeTo(x *tensor.Tensor, scales []float64, sizes, axes []int, mode, nearest string) (*tensor.Tensor, error) {
 	rank := len(x.Dims)
 	if sizes == nil && len(scales) != rank || sizes != nil && (len(sizes) != rank || scales != nil && len(scales) != rank) {
 		return nil, fmt.Errorf("%d scales or sizes for shape %v; want one per axis", max(len(scales), len(sizes)), x.Dims)
@@ -141,8 +142,8 @@ func (c *call) resizeTo(x *Tensor, scales []float64, sizes, axes []int, mode, ne
 		default:
 			r.scale = scales[axis]
 			length := math.Floor(float64(n) * r.scale)
-			if !(length >= 0 && length <= maxElements) {
-				return nil, fmt.Errorf("scale %g of axis %d is out of range; want an output size from 0 to %d", r.scale, axis, maxElements)
+			if !(length >= 0 && length <= tensor.MaxElements) {
+				return nil, fmt.Errorf("scale %g of axis %d is out of range; want an output size from 0 to %d", r.scale, axis, tensor.MaxElements)
 			}
 			r.out = int(length)
 		}
@@ -155,8 +156,8 @@ func (c *call) resizeTo(x *Tensor, scales []float64, sizes, axes []int, mode, ne
 		if n == 0 {
 			return nil, fmt.Errorf("axis %d of shape %v has no elements to resize", axis, x.Dims)
 		}
-		if r.out < 0 || r.out > maxElements {
-			return nil, fmt.Errorf("size of axis %d is %d; want 0 to %d", axis, r.out, maxElements)
+		if r.out < 0 || r.out > tensor.MaxElements {
+			return nil, fmt.Errorf("size of axis %d is %d; want 0 to %d", axis, r.out, tensor.MaxElements)
 		}
 		if r.scale == 1 && r.out == n && region == nil {
 			continue
@@ -181,14 +182,14 @@ type resampling struct {
 }
 
 // resampleAxis returns x with the given axis resampled to r.out elements.
-func (r *resampling) resampleAxis(x *Tensor, axis int) (*Tensor, error) {
+func (r *resampling) resampleAxis(x *tensor.Tensor, axis int) (*tensor.Tensor, error) {
 	dims := slices.Clone(x.Dims)
 	dims[axis] = r.out
-	y, err := newTensor(x.Type, dims...)
+	y, err := tensor.New(x.Type, dims...)
 	if err != nil {
 		return nil, err
 	}
-	inner := countValidElements(dims[axis+1:])
+	inner := tensor.CountValidElements(dims[axis+1:])
 	for o := range r.out {
 		at, err := r.inputCoordinate(float64(o))
 		if err != nil {
@@ -196,7 +197,7 @@ func (r *resampling) resampleAxis(x *Tensor, axis int) (*Tensor, error) {
 		}
 		// Only this mode gives points outside a value; all others repeat the edge.
 		if r.mode == "tf_crop_and_resize" && (at < 0 || at > float64(r.n-1)) {
-			for row := range countValidElements(dims[:axis]) {
+			for row := range tensor.CountValidElements(dims[:axis]) {
 				line := y.Data[(row*r.out+o)*inner:][:inner]
 				for i := range line {
 					line[i] = r.value
@@ -208,7 +209,7 @@ func (r *resampling) resampleAxis(x *Tensor, axis int) (*Tensor, error) {
 		if err != nil {
 			return nil, err
 		}
-		for row := range countValidElements(dims[:axis]) {
+		for row := range tensor.CountValidElements(dims[:axis]) {
 			to := y.Data[(row*r.out+o)*inner:][:inner]
 			for k, w := range weights {
 				if w != 0 {
@@ -322,18 +323,18 @@ func cubicWeight(x, a float64) float64 {
 // computeGridSample computes GridSample: it samples x [batch][channels][...] at the coordinates in
 // a grid. Coordinates run from -1 to 1 across each axis, and the coordinate of the last axis comes
 // first.
-func computeGridSample(c *call) (*Tensor, error) {
+func computeGridSample(c *call) (*tensor.Tensor, error) {
 	x, grid := c.in[0], c.in[1]
 	rank := len(x.Dims) - 2
-	if rank < 1 || len(grid.Dims) != len(x.Dims) || grid.Dims[rank+1] != rank || grid.Dims[0] != x.Dims[0] || countValidElements(x.Dims[2:]) == 0 {
+	if rank < 1 || len(grid.Dims) != len(x.Dims) || grid.Dims[rank+1] != rank || grid.Dims[0] != x.Dims[0] || tensor.CountValidElements(x.Dims[2:]) == 0 {
 		return nil, fmt.Errorf("grid shape %v is incompatible with input shape %v", grid.Dims, x.Dims)
 	}
-	y, err := newTensor(x.Type, slices.Concat(x.Dims[:2], grid.Dims[1:rank+1])...)
+	y, err := tensor.New(x.Type, slices.Concat(x.Dims[:2], grid.Dims[1:rank+1])...)
 	if err != nil {
 		return nil, err
 	}
 	g := gridSampler{mode: c.textAttribute("mode", "linear"), padding: c.textAttribute("padding_mode", "zeros"), corners: c.flagAttribute("align_corners"), dims: x.Dims[2:]}
-	area, plane := countValidElements(grid.Dims[1:rank+1]), countValidElements(g.dims)
+	area, plane := tensor.CountValidElements(grid.Dims[1:rank+1]), tensor.CountValidElements(g.dims)
 	for i := range y.Data {
 		image := i / area / x.Dims[1]
 		place := grid.Data[(image*area+i%area)*rank:][:rank]
@@ -364,7 +365,7 @@ func (g *gridSampler) interpolateAt(plane, point []float64) (float64, error) {
 			at = (p + 1) / 2 * float64(n-1)
 		}
 		// The comparison is also false for NaN. The conversions below need a number in the range of int.
-		if !(abs(at) <= maxElements) {
+		if !(abs(at) <= tensor.MaxElements) {
 			return 0, nil
 		}
 		padded := g.moveIntoAxis(at, n)
@@ -386,7 +387,7 @@ func (g *gridSampler) interpolateAt(plane, point []float64) (float64, error) {
 		taps[i] = len(weights[i])
 	}
 	total, tap := 0.0, make([]int, len(taps))
-	for range countValidElements(taps) {
+	for range tensor.CountValidElements(taps) {
 		w, at, inside := 1.0, 0, true
 		for i, n := range g.dims {
 			k := firsts[i] + tap[i]
@@ -399,7 +400,7 @@ func (g *gridSampler) interpolateAt(plane, point []float64) (float64, error) {
 		if inside && w != 0 {
 			total += w * plane[at]
 		}
-		advanceIndex(tap, taps)
+		tensor.AdvanceIndex(tap, taps)
 	}
 	return total, nil
 }
@@ -427,19 +428,19 @@ func (g *gridSampler) moveIntoAxis(coordinate float64, n int) float64 {
 
 // computeAffineGrid computes AffineGrid: it returns the coordinates to which matrices
 // [batch][2][3] or [batch][3][4] map the elements of an image.
-func computeAffineGrid(c *call) (*Tensor, error) {
-	theta, size := c.in[0], c.in[1].toInts()
+func computeAffineGrid(c *call) (*tensor.Tensor, error) {
+	theta, size := c.in[0], c.in[1].ToInts()
 	rank := len(size) - 2
 	if rank != 2 && rank != 3 || !slices.Equal(theta.Dims, []int{size[0], rank, rank + 1}) {
 		return nil, fmt.Errorf("theta has shape %v for size %v; want [N][2][3] for size [N C H W], or [N][3][4] for [N C D H W]", theta.Dims, size)
 	}
-	y, err := newTensor(theta.Type, slices.Concat(size[:1], size[2:], []int{rank})...)
+	y, err := tensor.New(theta.Type, slices.Concat(size[:1], size[2:], []int{rank})...)
 	if err != nil {
 		return nil, err
 	}
 	index := make([]int, rank)
 	for i := 0; i < len(y.Data); i += rank {
-		image := i / rank / countValidElements(size[2:])
+		image := i / rank / tensor.CountValidElements(size[2:])
 		for k := range rank {
 			row := theta.Data[(image*rank+k)*(rank+1):][:rank+1]
 			y.Data[i+k] = row[rank]
@@ -452,7 +453,7 @@ func computeAffineGrid(c *call) (*Tensor, error) {
 				y.Data[i+k] += row[a] * p
 			}
 		}
-		advanceIndex(index, size[2:])
+		tensor.AdvanceIndex(index, size[2:])
 	}
 	return y, nil
 }

@@ -4,25 +4,28 @@ import (
 	"fmt"
 	"slices"
 
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 )
 
 // sequenceOperators has the operators on sequences of tensors.
 var sequenceOperators = map[string]operator{
-	"SequenceConstruct": {1, wrapSingleResult(func(c *call) (*Tensor, error) { return newSequence(c.in...), nil })},
-	"SequenceEmpty":     {0, wrapSingleResult(func(c *call) (*Tensor, error) { return newSequence(), nil })},
+	"SequenceConstruct": {1, wrapSingleResult(func(c *call) (*tensor.Tensor, error) { return newSequence(c.in...), nil })},
+	"SequenceEmpty":     {0, wrapSingleResult(func(c *call) (*tensor.Tensor, error) { return newSequence(), nil })},
 	"SequenceInsert":    {2, wrapSingleResult(insertIntoSequence)}, "SequenceErase": {1, wrapSingleResult(eraseFromSequence)},
 	"SequenceAt": {2, wrapSingleResult(elementOfSequence)}, "SequenceLength": {1, wrapSingleResult(lengthOfSequence)},
 	"SplitToSequence": {1, wrapSingleResult(splitToSequence)}, "ConcatFromSequence": {1, wrapSingleResult(concatenateSequence)},
 	"SequenceMap": {1, mapSequence},
 	"Optional":    {1, wrapSingleResult(returnFirstInput)}, "OptionalGetElement": {1, wrapSingleResult(returnFirstInput)},
-	"OptionalHasElement": {0, wrapSingleResult(func(c *call) (*Tensor, error) { return newScalar(onnx.Bool, boolToFloat(c.inputTensor(0) != nil)), nil })},
+	"OptionalHasElement": {0, wrapSingleResult(func(c *call) (*tensor.Tensor, error) {
+		return tensor.NewScalar(onnx.Bool, tensor.BoolToFloat(c.inputTensor(0) != nil)), nil
+	})},
 }
 
-func returnFirstInput(c *call) (*Tensor, error) { return c.in[0], nil }
+func returnFirstInput(c *call) (*tensor.Tensor, error) { return c.in[0], nil }
 
-func newSequence(items ...*Tensor) *Tensor {
-	return &Tensor{Dims: []int{0}, Items: append([]*Tensor{}, items...)}
+func newSequence(items ...*tensor.Tensor) *tensor.Tensor {
+	return &tensor.Tensor{Dims: []int{0}, Items: append([]*tensor.Tensor{}, items...)}
 }
 
 // sequencePosition returns the position that input i holds. A negative one counts from the end of a
@@ -38,7 +41,7 @@ func (c *call) sequencePosition(i, length, last int) (int, error) {
 	if len(t.Data) != 1 {
 		return 0, fmt.Errorf("position has shape %v; want a scalar", t.Dims)
 	}
-	at := t.toInts()[0]
+	at := t.ToInts()[0]
 	if at < 0 {
 		at += length
 	}
@@ -48,7 +51,7 @@ func (c *call) sequencePosition(i, length, last int) (int, error) {
 	return at, nil
 }
 
-func insertIntoSequence(c *call) (*Tensor, error) {
+func insertIntoSequence(c *call) (*tensor.Tensor, error) {
 	items := c.in[0].Items
 	at, err := c.sequencePosition(2, len(items), len(items))
 	if err != nil {
@@ -57,7 +60,7 @@ func insertIntoSequence(c *call) (*Tensor, error) {
 	return newSequence(slices.Insert(slices.Clone(items), at, c.in[1])...), nil
 }
 
-func eraseFromSequence(c *call) (*Tensor, error) {
+func eraseFromSequence(c *call) (*tensor.Tensor, error) {
 	items := c.in[0].Items
 	at, err := c.sequencePosition(1, len(items), len(items)-1)
 	if err != nil {
@@ -66,7 +69,7 @@ func eraseFromSequence(c *call) (*Tensor, error) {
 	return newSequence(slices.Delete(slices.Clone(items), at, at+1)...), nil
 }
 
-func elementOfSequence(c *call) (*Tensor, error) {
+func elementOfSequence(c *call) (*tensor.Tensor, error) {
 	items := c.in[0].Items
 	at, err := c.sequencePosition(1, len(items), len(items)-1)
 	if err != nil {
@@ -75,16 +78,16 @@ func elementOfSequence(c *call) (*Tensor, error) {
 	return items[at], nil
 }
 
-func lengthOfSequence(c *call) (*Tensor, error) {
-	return newVector(len(c.in[0].Items)).reshape()
+func lengthOfSequence(c *call) (*tensor.Tensor, error) {
+	return tensor.NewVector(len(c.in[0].Items)).Reshape()
 }
 
 // splitToSequence computes the operator SplitToSequence. A scalar split is the extent of every part,
 // though the last may be shorter. A list has the extent of each part. Without it, every part is one
 // slice, whose axis keepdims keeps.
-func splitToSequence(c *call) (*Tensor, error) {
+func splitToSequence(c *call) (*tensor.Tensor, error) {
 	x := c.in[0]
-	axis, err := resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
+	axis, err := tensor.ResolveAxis(c.intAttribute("axis", 0), len(x.Dims))
 	if err != nil {
 		return nil, err
 	}
@@ -94,9 +97,9 @@ func splitToSequence(c *call) (*Tensor, error) {
 	case split == nil:
 		sizes = slices.Repeat([]int{1}, x.Dims[axis])
 	case len(split.Dims) > 0:
-		sizes = split.toInts()
+		sizes = split.ToInts()
 	default:
-		each := split.toInts()[0]
+		each := split.ToInts()[0]
 		if each < 1 {
 			return nil, fmt.Errorf("split is %d; want at least 1", each)
 		}
@@ -109,13 +112,13 @@ func splitToSequence(c *call) (*Tensor, error) {
 		if size < 0 || size > x.Dims[axis]-start {
 			return nil, fmt.Errorf("parts %v do not fit %d slices", sizes, x.Dims[axis])
 		}
-		part, err := x.sliceRange(axis, start, start+size)
+		part, err := x.SliceRange(axis, start, start+size)
 		if err != nil {
 			return nil, err
 		}
 		// keepdims is ignored if a split is given, as the operator's definition says.
 		if split == nil && c.intAttribute("keepdims", 1) == 0 {
-			if part, err = part.dropAxes([]int{axis}); err != nil {
+			if part, err = part.DropAxes([]int{axis}); err != nil {
 				return nil, err
 			}
 		}
@@ -127,29 +130,29 @@ func splitToSequence(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-func concatenateSequence(c *call) (*Tensor, error) {
+func concatenateSequence(c *call) (*tensor.Tensor, error) {
 	items, axis := c.in[0].Items, c.intAttribute("axis", 0)
 	if c.flagAttribute("new_axis") {
-		var one [][]*Tensor
+		var one [][]*tensor.Tensor
 		for _, t := range items {
-			one = append(one, []*Tensor{t})
+			one = append(one, []*tensor.Tensor{t})
 		}
 		return stackIterations(one, 0, axis, false)
 	}
 	if len(items) == 0 {
 		return nil, fmt.Errorf("sequence is empty; want at least 1 tensor")
 	}
-	axis, err := resolveAxis(axis, len(items[0].Dims))
+	axis, err := tensor.ResolveAxis(axis, len(items[0].Dims))
 	if err != nil {
 		return nil, err
 	}
-	return concatenate(items, axis)
+	return tensor.Concatenate(items, axis)
 }
 
 // mapSequence computes the operator SequenceMap: it runs the body for each element of the sequences
 // among its inputs, and collects its outputs in sequences.
-func mapSequence(c *call) ([]*Tensor, error) {
-	out := make([]*Tensor, len(c.node.Outputs))
+func mapSequence(c *call) ([]*tensor.Tensor, error) {
+	out := make([]*tensor.Tensor, len(c.node.Outputs))
 	for i := range out {
 		out[i] = newSequence()
 	}

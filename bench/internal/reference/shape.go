@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 )
 
@@ -20,23 +21,23 @@ var shapeOperators = map[string]operator{
 
 // computeDropout computes Dropout for inference: it returns the input unchanged, and a mask that is
 // 1 everywhere. Training mode is unsupported unless the ratio is 0.
-func computeDropout(c *call) ([]*Tensor, error) {
-	if t := c.inputTensor(2); t != nil && t.containsValue(1) {
-		if ratio := c.inputTensor(1); ratio == nil || !ratio.containsValue(0) {
+func computeDropout(c *call) ([]*tensor.Tensor, error) {
+	if t := c.inputTensor(2); t != nil && t.ContainsValue(1) {
+		if ratio := c.inputTensor(1); ratio == nil || !ratio.ContainsValue(0) {
 			return nil, c.newUnsupportedError("training mode with a nonzero ratio")
 		}
 	}
-	mask := c.in[0].mapElements(func(float64) float64 { return 1 })
+	mask := c.in[0].MapElements(func(float64) float64 { return 1 })
 	if c.opset >= 10 {
-		mask = mask.withType(onnx.Bool)
+		mask = mask.WithType(onnx.Bool)
 	}
-	return []*Tensor{c.in[0], mask}, nil
+	return []*tensor.Tensor{c.in[0], mask}, nil
 }
 
 // computeReshape computes Reshape. The shape is input 1 or, in operator sets before 5, an
 // attribute. A 0 in the shape keeps the input's dimension unless allowzero is set. A single -1 is
 // replaced by the dimension that preserves the number of elements.
-func computeReshape(c *call) (*Tensor, error) {
+func computeReshape(c *call) (*tensor.Tensor, error) {
 	want, given := c.intsFromInputOrAttribute(1, "shape")
 	if !given {
 		return nil, fmt.Errorf("missing shape; want input 1 or attribute \"shape\"")
@@ -56,8 +57,8 @@ func computeReshape(c *call) (*Tensor, error) {
 			want[i] = x.Dims[i]
 		}
 		// known is checked before it grows again, so that it cannot overflow.
-		if want[i] < 0 || want[i] > maxElements || known > maxElements {
-			return nil, fmt.Errorf("shape %v has a dimension below -1 or more than %d elements", want, maxElements)
+		if want[i] < 0 || want[i] > tensor.MaxElements || known > tensor.MaxElements {
+			return nil, fmt.Errorf("shape %v has a dimension below -1 or more than %d elements", want, tensor.MaxElements)
 		}
 		known *= want[i]
 	}
@@ -67,27 +68,27 @@ func computeReshape(c *call) (*Tensor, error) {
 		}
 		want[rest] = len(x.Data) / known
 	}
-	return x.reshape(want...)
+	return x.Reshape(want...)
 }
 
-func computeFlatten(c *call) (*Tensor, error) {
+func computeFlatten(c *call) (*tensor.Tensor, error) {
 	dims := c.in[0].Dims
 	axis := c.intAttribute("axis", 1)
 	if axis != len(dims) {
 		var err error
-		if axis, err = resolveAxis(axis, len(dims)); err != nil {
+		if axis, err = tensor.ResolveAxis(axis, len(dims)); err != nil {
 			return nil, err
 		}
 	}
-	return c.in[0].reshape(countValidElements(dims[:axis]), countValidElements(dims[axis:]))
+	return c.in[0].Reshape(tensor.CountValidElements(dims[:axis]), tensor.CountValidElements(dims[axis:]))
 }
 
 // computeSqueeze computes Squeeze: it removes the listed axes, which must have length 1. If the
 // list is left out, it removes all axes of length 1.
-func computeSqueeze(c *call) (*Tensor, error) {
+func computeSqueeze(c *call) (*tensor.Tensor, error) {
 	x := c.in[0]
 	list, given := c.intsFromInputOrAttribute(1, "axes")
-	axes, err := resolveAxes(list, len(x.Dims))
+	axes, err := tensor.ResolveAxes(list, len(x.Dims))
 	if err != nil {
 		return nil, err
 	}
@@ -98,16 +99,16 @@ func computeSqueeze(c *call) (*Tensor, error) {
 			}
 		}
 	}
-	return x.dropAxes(axes)
+	return x.DropAxes(axes)
 }
 
-func computeUnsqueeze(c *call) (*Tensor, error) {
+func computeUnsqueeze(c *call) (*tensor.Tensor, error) {
 	list, given := c.intsFromInputOrAttribute(1, "axes")
 	if !given {
 		return nil, fmt.Errorf("missing axes; want input 1 or attribute \"axes\"")
 	}
 	rank := len(c.in[0].Dims) + len(list)
-	axes, err := resolveAxes(list, rank)
+	axes, err := tensor.ResolveAxes(list, rank)
 	if err != nil {
 		return nil, err
 	}
@@ -119,13 +120,13 @@ func computeUnsqueeze(c *call) (*Tensor, error) {
 			dims[i], rest = rest[0], rest[1:]
 		}
 	}
-	return c.in[0].reshape(dims...)
+	return c.in[0].Reshape(dims...)
 }
 
-func computeShape(c *call) (*Tensor, error) {
+func computeShape(c *call) (*tensor.Tensor, error) {
 	dims := c.in[0].Dims
 	from, to := clampIndex(c.intAttribute("start", 0), len(dims)), clampIndex(c.intAttribute("end", len(dims)), len(dims))
-	return newVector(dims[from:max(from, to)]...), nil
+	return tensor.NewVector(dims[from:max(from, to)]...), nil
 }
 
 // clampIndex converts an index into an axis of n elements to a position from 0 to n. It counts a
@@ -137,67 +138,37 @@ func clampIndex(index, n int) int {
 	return min(max(index, 0), n)
 }
 
-func computeSize(c *call) (*Tensor, error) {
-	return newScalar(onnx.Int64, float64(len(c.in[0].Data))), nil
+func computeSize(c *call) (*tensor.Tensor, error) {
+	return tensor.NewScalar(onnx.Int64, float64(len(c.in[0].Data))), nil
 }
 
-func computeTranspose(c *call) (*Tensor, error) {
+func computeTranspose(c *call) (*tensor.Tensor, error) {
 	perm := c.intsAttribute("perm")
 	if perm == nil {
 		for i := range c.in[0].Dims {
 			perm = append([]int{i}, perm...)
 		}
 	}
-	return c.in[0].transpose(perm...)
+	return c.in[0].Transpose(perm...)
 }
 
-func computeConcat(c *call) (*Tensor, error) {
-	axis, err := resolveAxis(c.intAttribute("axis", 1), len(c.in[0].Dims))
+func computeConcat(c *call) (*tensor.Tensor, error) {
+	axis, err := tensor.ResolveAxis(c.intAttribute("axis", 1), len(c.in[0].Dims))
 	if err != nil {
 		return nil, err
 	}
 	if i := slices.Index(c.in, nil); i >= 0 {
 		return nil, fmt.Errorf("missing input %d", i)
 	}
-	return concatenate(c.in, axis)
-}
-
-// concatenate joins the tensors in list along an axis. It returns an error if they differ in any
-// other dimension. The caller must ensure that the first tensor has the axis.
-func concatenate(list []*Tensor, axis int) (*Tensor, error) {
-	dims := slices.Clone(list[0].Dims)
-	dims[axis] = 0
-	for _, t := range list {
-		rest := slices.Clone(t.Dims)
-		if len(rest) == len(dims) {
-			rest[axis] = dims[axis]
-		}
-		if !slices.Equal(rest, dims) {
-			return nil, fmt.Errorf("cannot concatenate shapes %v and %v along axis %d: other dimensions differ", list[0].Dims, t.Dims, axis)
-		}
-		dims[axis] += t.Dims[axis]
-	}
-	out, err := newTensor(list[0].Type, dims...)
-	if err != nil {
-		return nil, err
-	}
-	before := countValidElements(dims[:axis])
-	out.Data = out.Data[:0]
-	for i := range before {
-		for _, t := range list {
-			n := len(t.Data) / before
-			out.Data = append(out.Data, t.Data[i*n:(i+1)*n]...)
-		}
-	}
-	return out, nil
+	return tensor.Concatenate(c.in, axis)
 }
 
 // computeSplit computes the operator Split. The sizes of the parts are an input or an attribute.
 // Without sizes, the axis is divided evenly with rounding up, so that the last parts may be smaller
 // or empty.
-func computeSplit(c *call) ([]*Tensor, error) {
+func computeSplit(c *call) ([]*tensor.Tensor, error) {
 	x := c.in[0]
-	axis, err := resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
+	axis, err := tensor.ResolveAxis(c.intAttribute("axis", 0), len(x.Dims))
 	if err != nil {
 		return nil, err
 	}
@@ -213,13 +184,13 @@ func computeSplit(c *call) ([]*Tensor, error) {
 			sizes = append(sizes, min(each, max(0, x.Dims[axis]-i*each)))
 		}
 	}
-	var parts []*Tensor
+	var parts []*tensor.Tensor
 	from := 0
 	for _, size := range sizes {
 		if size < 0 || size > x.Dims[axis]-from {
 			return nil, fmt.Errorf("split sizes %v include a negative size or exceed %d, the size of axis %d", sizes, x.Dims[axis], axis)
 		}
-		part, err := x.sliceRange(axis, from, from+size)
+		part, err := x.SliceRange(axis, from, from+size)
 		if err != nil {
 			return nil, err
 		}
@@ -231,17 +202,9 @@ func computeSplit(c *call) ([]*Tensor, error) {
 	return parts, nil
 }
 
-// sliceRange returns the part of t along an axis that begins at index from and ends before index
-// to. The caller must ensure that these indices are in range.
-func (t *Tensor) sliceRange(axis, from, to int) (*Tensor, error) {
-	dims, steps := slices.Clone(t.Dims), rowMajorStrides(t.Dims)
-	dims[axis] = to - from
-	return t.copyStrided(dims, steps, from*steps[axis])
-}
-
 // computeSlice computes Slice. The starts, ends, axes and steps are inputs since operator set 10,
 // and were attributes before.
-func computeSlice(c *call) (*Tensor, error) {
+func computeSlice(c *call) (*tensor.Tensor, error) {
 	x := c.in[0]
 	starts, _ := c.intsFromInputOrAttribute(1, "starts")
 	ends, _ := c.intsFromInputOrAttribute(2, "ends")
@@ -258,11 +221,11 @@ func computeSlice(c *call) (*Tensor, error) {
 	if len(ends) != len(starts) || len(axes) != len(starts) || len(steps) != len(starts) {
 		return nil, fmt.Errorf("slice has %d starts, %d ends, %d axes and %d steps; want equal numbers", len(starts), len(ends), len(axes), len(steps))
 	}
-	axes, err := resolveAxes(axes, len(x.Dims))
+	axes, err := tensor.ResolveAxes(axes, len(x.Dims))
 	if err != nil {
 		return nil, err
 	}
-	dims, by, offset := slices.Clone(x.Dims), rowMajorStrides(x.Dims), 0
+	dims, by, offset := slices.Clone(x.Dims), tensor.RowMajorStrides(x.Dims), 0
 	for i, a := range axes {
 		n := x.Dims[a]
 		step := min(max(steps[i], -n-1), n+1) // a longer step also selects one element
@@ -277,7 +240,7 @@ func computeSlice(c *call) (*Tensor, error) {
 		}
 		by[a] *= step
 	}
-	return x.copyStrided(dims, by, offset)
+	return x.CopyStrided(dims, by, offset)
 }
 
 // resolveSliceBounds resolves the slice start:end:step of an axis of n elements. It returns the
@@ -298,16 +261,16 @@ func resolveSliceBounds(start, end, step, n int) (from, length int) {
 	return from, max(0, (from-to-step-1)/-step)
 }
 
-func computeExpand(c *call) (*Tensor, error) {
-	dims, err := broadcastDims(c.in[0].Dims, c.in[1].toInts())
+func computeExpand(c *call) (*tensor.Tensor, error) {
+	dims, err := tensor.BroadcastDims(c.in[0].Dims, c.in[1].ToInts())
 	if err != nil {
 		return nil, err
 	}
-	return c.in[0].broadcastTo(dims)
+	return c.in[0].BroadcastTo(dims)
 }
 
-func computeTile(c *call) (*Tensor, error) {
-	x, repeats := c.in[0], c.in[1].toInts()
+func computeTile(c *call) (*tensor.Tensor, error) {
+	x, repeats := c.in[0], c.in[1].ToInts()
 	if c.opset < 6 {
 		return nil, fmt.Errorf("unsupported operator set %d; want 6 or later", c.opset)
 	}
@@ -315,19 +278,19 @@ func computeTile(c *call) (*Tensor, error) {
 		return nil, fmt.Errorf("%d repeats for shape %v; want one per axis", len(repeats), x.Dims)
 	}
 	for axis, n := range repeats {
-		if n < 0 || n > maxElements {
-			return nil, fmt.Errorf("axis %d has %d repeats; want 0 to %d", axis, n, maxElements)
+		if n < 0 || n > tensor.MaxElements {
+			return nil, fmt.Errorf("axis %d has %d repeats; want 0 to %d", axis, n, tensor.MaxElements)
 		}
 		// [before][axis*after] repeated n times is [before][n][axis*after].
-		before := countValidElements(x.Dims[:axis])
+		before := tensor.CountValidElements(x.Dims[:axis])
 		dims := slices.Clone(x.Dims)
 		dims[axis] *= n
 		row := len(x.Data) / max(1, before)
-		rows, err := x.copyStrided([]int{before, n, row}, []int{row, 0, 1}, 0)
+		rows, err := x.CopyStrided([]int{before, n, row}, []int{row, 0, 1}, 0)
 		if err != nil {
 			return nil, err
 		}
-		if x, err = rows.reshape(dims...); err != nil {
+		if x, err = rows.Reshape(dims...); err != nil {
 			return nil, err
 		}
 	}
@@ -336,7 +299,7 @@ func computeTile(c *call) (*Tensor, error) {
 
 // computePad computes Pad. The amounts, the value and the axes are inputs since operator set 11,
 // and were attributes before. A negative amount removes elements.
-func computePad(c *call) (*Tensor, error) {
+func computePad(c *call) (*tensor.Tensor, error) {
 	x := c.in[0]
 	name := "pads"
 	if c.attribute("paddings") != nil { // version 1
@@ -353,7 +316,7 @@ func computePad(c *call) (*Tensor, error) {
 	}
 	if t := c.inputTensor(3); t != nil {
 		var err error
-		if axes, err = resolveAxes(t.toInts(), len(x.Dims)); err != nil {
+		if axes, err = tensor.ResolveAxes(t.ToInts(), len(x.Dims)); err != nil {
 			return nil, err
 		}
 	}
@@ -377,9 +340,9 @@ func computePad(c *call) (*Tensor, error) {
 // negative number removes elements first, so that nothing is repeated from them. The mode is that of
 // the operator Pad: "constant" adds elements equal to value, any other mode repeats elements of x.
 // Padding the axes one by one gives the same result as padding them all at once.
-func padAxis(x *Tensor, axis, before, after int, mode string, value float64) (*Tensor, error) {
-	if max(before, -before, after, -after) > maxElements {
-		return nil, fmt.Errorf("pads of axis %d are %d and %d; want magnitudes of at most %d", axis, before, after, maxElements)
+func padAxis(x *tensor.Tensor, axis, before, after int, mode string, value float64) (*tensor.Tensor, error) {
+	if max(before, -before, after, -after) > tensor.MaxElements {
+		return nil, fmt.Errorf("pads of axis %d are %d and %d; want magnitudes of at most %d", axis, before, after, tensor.MaxElements)
 	}
 	if mode != "constant" && min(before, after) < 0 {
 		var err error
@@ -391,7 +354,7 @@ func padAxis(x *Tensor, axis, before, after int, mode string, value float64) (*T
 	n := x.Dims[axis]
 	dims := slices.Clone(x.Dims)
 	dims[axis] += before + after
-	out, err := newTensor(x.Type, dims...)
+	out, err := tensor.New(x.Type, dims...)
 	if err != nil {
 		return nil, err
 	}
@@ -414,7 +377,7 @@ func padAxis(x *Tensor, axis, before, after int, mode string, value float64) (*T
 		}
 		from[i] = k
 	}
-	inner := countValidElements(x.Dims[axis+1:])
+	inner := tensor.CountValidElements(x.Dims[axis+1:])
 	for row := 0; row*inner < len(out.Data); row++ {
 		line := out.Data[row*inner : (row+1)*inner]
 		if k := from[row%dims[axis]]; k >= 0 {
@@ -447,13 +410,13 @@ func (c *call) readBlockSize() (d []int, block int, err error) {
 	switch {
 	case len(d) != 4:
 		err = fmt.Errorf("input has shape %v; want rank 4", d)
-	case block < 1 || block > maxElements:
-		err = fmt.Errorf("attribute \"blocksize\" is %d; want 1 to %d", block, maxElements)
+	case block < 1 || block > tensor.MaxElements:
+		err = fmt.Errorf("attribute \"blocksize\" is %d; want 1 to %d", block, tensor.MaxElements)
 	}
 	return d, block, err
 }
 
-func computeDepthToSpace(c *call) (*Tensor, error) {
+func computeDepthToSpace(c *call) (*tensor.Tensor, error) {
 	d, b, err := c.readBlockSize()
 	if err != nil {
 		return nil, err
@@ -470,10 +433,10 @@ func computeDepthToSpace(c *call) (*Tensor, error) {
 	default:
 		return nil, fmt.Errorf("unknown mode %q; want DCR or CRD", mode)
 	}
-	return c.in[0].splitTransposeJoin(split, perm, []int{d[0], depth, d[2] * b, d[3] * b})
+	return c.in[0].SplitTransposeJoin(split, perm, []int{d[0], depth, d[2] * b, d[3] * b})
 }
 
-func computeSpaceToDepth(c *call) (*Tensor, error) {
+func computeSpaceToDepth(c *call) (*tensor.Tensor, error) {
 	d, b, err := c.readBlockSize()
 	if err != nil {
 		return nil, err
@@ -481,35 +444,22 @@ func computeSpaceToDepth(c *call) (*Tensor, error) {
 	if d[2]%b != 0 || d[3]%b != 0 {
 		return nil, fmt.Errorf("blocksize %d does not divide the height and width of shape %v", b, d)
 	}
-	return c.in[0].splitTransposeJoin([]int{d[0], d[1], d[2] / b, b, d[3] / b, b}, []int{0, 3, 5, 1, 2, 4}, []int{d[0], d[1] * b * b, d[2] / b, d[3] / b})
-}
-
-// splitTransposeJoin reshapes t to the shape split, permutes its axes by perm, and reshapes the
-// result to the shape join.
-func (t *Tensor) splitTransposeJoin(split, perm, join []int) (*Tensor, error) {
-	t, err := t.reshape(split...)
-	if err != nil {
-		return nil, err
-	}
-	if t, err = t.transpose(perm...); err != nil {
-		return nil, err
-	}
-	return t.reshape(join...)
+	return c.in[0].SplitTransposeJoin([]int{d[0], d[1], d[2] / b, b, d[3] / b, b}, []int{0, 3, 5, 1, 2, 4}, []int{d[0], d[1] * b * b, d[2] / b, d[3] / b})
 }
 
 // computeTrilu computes Trilu: it keeps the upper or lower triangle of each matrix and sets the
 // other elements to 0.
-func computeTrilu(c *call) (*Tensor, error) {
+func computeTrilu(c *call) (*tensor.Tensor, error) {
 	x, diagonal := c.in[0], 0
 	if len(x.Dims) < 2 {
 		return nil, fmt.Errorf("input has shape %v; want rank 2 or more", x.Dims)
 	}
 	if t := c.inputTensor(1); t != nil && len(t.Data) == 1 {
-		diagonal = min(max(t.toInts()[0], -maxElements), maxElements)
+		diagonal = min(max(t.ToInts()[0], -tensor.MaxElements), tensor.MaxElements)
 	}
 	rows, columns := x.Dims[len(x.Dims)-2], x.Dims[len(x.Dims)-1]
 	upper := c.intAttribute("upper", 1) != 0
-	out := x.zerosLike()
+	out := x.ZerosLike()
 	for i, v := range x.Data {
 		row, column := i/columns%rows, i%columns
 		if upper && column >= row+diagonal || !upper && column <= row+diagonal {
@@ -522,8 +472,8 @@ func computeTrilu(c *call) (*Tensor, error) {
 // computeReverseSequence computes the operator ReverseSequence. In each sequence of the batch, it
 // reverses the first elements along the time axis, as many as the input sequence_lens says, and
 // keeps the rest.
-func computeReverseSequence(c *call) (*Tensor, error) {
-	x, lengths := c.in[0], c.in[1].toInts()
+func computeReverseSequence(c *call) (*tensor.Tensor, error) {
+	x, lengths := c.in[0], c.in[1].ToInts()
 	batch, time := c.intAttribute("batch_axis", 1), c.intAttribute("time_axis", 0)
 	if len(x.Dims) < 2 {
 		return nil, fmt.Errorf("input has shape %v; want rank 2 or more", x.Dims)
@@ -534,8 +484,8 @@ func computeReverseSequence(c *call) (*Tensor, error) {
 	if len(lengths) != x.Dims[batch] {
 		return nil, fmt.Errorf("%d sequence lengths for %d sequences; want one per sequence", len(lengths), x.Dims[batch])
 	}
-	out := x.zerosLike()
-	inner := countValidElements(x.Dims[2:])
+	out := x.ZerosLike()
+	inner := tensor.CountValidElements(x.Dims[2:])
 	index := make([]int, 2)
 	for at := 0; at < len(x.Data); at += inner {
 		from := slices.Clone(index)
@@ -547,7 +497,7 @@ func computeReverseSequence(c *call) (*Tensor, error) {
 			from[time] = n - 1 - from[time]
 		}
 		copy(out.Data[at:at+inner], x.Data[(from[0]*x.Dims[1]+from[1])*inner:])
-		advanceIndex(index, x.Dims[:2])
+		tensor.AdvanceIndex(index, x.Dims[:2])
 	}
 	return out, nil
 }

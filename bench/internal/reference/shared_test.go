@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/material"
 	"anesim/internal/network/onnx"
 )
@@ -28,7 +29,7 @@ func TestSharedGraphs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			inputs := map[string]*Tensor{}
+			inputs := map[string]*tensor.Tensor{}
 			for _, in := range m.Inputs {
 				inputs[in.Name] = readArray(t, filepath.Join(dir, "in_"+in.Name+".npy"))
 			}
@@ -53,7 +54,7 @@ var arrayTypes = map[string]onnx.DataType{
 
 // readArray reads an .npy file of version 1, which consists of a magic string, the length of a
 // header, a header of Python literals, and the values.
-func readArray(t *testing.T, file string) *Tensor {
+func readArray(t *testing.T, file string) *tensor.Tensor {
 	t.Helper()
 	data, err := os.ReadFile(file)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"anesim/bench/internal/reference/tensor"
 	"anesim/internal/network/onnx"
 )
 
@@ -18,12 +19,12 @@ var spectralOperators = map[string]operator{
 
 // newWindowOperator returns an operator that computes the window function a - b*cos(x) + c*cos(2x)
 // over one period.
-func newWindowOperator(a, b, c float64) func(*call) (*Tensor, error) {
-	return func(k *call) (*Tensor, error) {
+func newWindowOperator(a, b, c float64) func(*call) (*tensor.Tensor, error) {
+	return func(k *call) (*tensor.Tensor, error) {
 		if len(k.in[0].Data) != 1 {
 			return nil, fmt.Errorf("window size has shape %v; want a scalar", k.in[0].Dims)
 		}
-		y, err := newTensor(onnx.DataType(k.intAttribute("output_datatype", int(onnx.Float))), k.in[0].toInts()[0])
+		y, err := tensor.New(onnx.DataType(k.intAttribute("output_datatype", int(onnx.Float))), k.in[0].ToInts()[0])
 		if err != nil {
 			return nil, err
 		}
@@ -65,17 +66,17 @@ func fourierTransform(line []complex128, bins int, inverse bool) []complex128 {
 
 // computeDFT computes DFT: it transforms real numbers [...][1] or complex numbers [...][2] along an
 // axis. The axis is an input since operator set 20, and was an attribute before.
-func computeDFT(c *call) (*Tensor, error) {
+func computeDFT(c *call) (*tensor.Tensor, error) {
 	x := c.in[0]
 	rank := len(x.Dims)
 	axis := c.intAttribute("axis", 1)
 	if c.opset >= 20 {
 		axis = -2
 		if t := c.inputTensor(2); t != nil && len(t.Data) == 1 {
-			axis = t.toInts()[0]
+			axis = t.ToInts()[0]
 		}
 	}
-	axis, err := resolveAxis(axis, rank)
+	axis, err := tensor.ResolveAxis(axis, rank)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +88,7 @@ func computeDFT(c *call) (*Tensor, error) {
 	}
 	n := x.Dims[axis]
 	if t := c.inputTensor(1); t != nil && len(t.Data) == 1 {
-		n = t.toInts()[0]
+		n = t.ToInts()[0]
 	}
 	bins := n
 	if c.flagAttribute("onesided") {
@@ -97,25 +98,25 @@ func computeDFT(c *call) (*Tensor, error) {
 		return nil, c.newUnsupportedError(fmt.Sprintf("transform of %d elements; want 1 to %d", n, maxTransform))
 	}
 	// The axis is moved next to the last, so that each transform reads adjacent elements.
-	perm := permutationToEnd(rank, axis, rank-1)
-	moved, err := x.transpose(perm...)
+	perm := tensor.PermutationToEnd(rank, axis, rank-1)
+	moved, err := x.Transpose(perm...)
 	if err != nil {
 		return nil, err
 	}
 	dims := slices.Clone(moved.Dims)
 	dims[rank-2], dims[rank-1] = bins, 2
-	y, err := newTensor(x.Type, dims...)
+	y, err := tensor.New(x.Type, dims...)
 	if err != nil {
 		return nil, err
 	}
 	parts := x.Dims[rank-1]
-	for i := range countValidElements(dims[:rank-2]) {
+	for i := range tensor.CountValidElements(dims[:rank-2]) {
 		from := moved.Data[i*x.Dims[axis]*parts:][:x.Dims[axis]*parts]
 		for k, v := range fourierTransform(toComplex(from, parts, n), bins, c.flagAttribute("inverse")) {
 			y.Data[(i*bins+k)*2], y.Data[(i*bins+k)*2+1] = real(v), imag(v)
 		}
 	}
-	return y.transpose(invertPermutation(perm)...)
+	return y.Transpose(tensor.InvertPermutation(perm)...)
 }
 
 // toComplex converts the first n numbers in from to complex numbers. Each number has 1 part if it
@@ -133,7 +134,7 @@ func toComplex(from []float64, parts, n int) []complex128 {
 
 // computeSTFT computes STFT: it transforms overlapping frames of signals [batch][length] or
 // [batch][length][parts].
-func computeSTFT(c *call) (*Tensor, error) {
+func computeSTFT(c *call) (*tensor.Tensor, error) {
 	x, window := c.in[0], c.inputTensor(2)
 	parts := 1
 	if len(x.Dims) == 3 {
@@ -142,12 +143,12 @@ func computeSTFT(c *call) (*Tensor, error) {
 	if len(x.Dims) != 2 && len(x.Dims) != 3 || parts < 1 || parts > 2 {
 		return nil, fmt.Errorf("signal has shape %v; want [batch][length], [batch][length][1] or [batch][length][2]", x.Dims)
 	}
-	step, n := c.in[1].toInts(), x.Dims[1]
+	step, n := c.in[1].ToInts(), x.Dims[1]
 	if window != nil {
 		n = len(window.Data)
 	}
 	if t := c.inputTensor(3); t != nil && len(t.Data) == 1 {
-		n = t.toInts()[0]
+		n = t.ToInts()[0]
 	}
 	if len(step) != 1 || step[0] < 1 {
 		return nil, fmt.Errorf("input \"frame_step\" is %v; want one positive number", step)
@@ -167,7 +168,7 @@ func computeSTFT(c *call) (*Tensor, error) {
 		bins = n/2 + 1
 	}
 	frames := (x.Dims[1]-n)/step[0] + 1
-	y, err := newTensor(x.Type, x.Dims[0], frames, bins, 2)
+	y, err := tensor.New(x.Type, x.Dims[0], frames, bins, 2)
 	if err != nil {
 		return nil, err
 	}

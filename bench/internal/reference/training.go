@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"anesim/bench/internal/reference/tensor"
 	"fmt"
 	"math"
 )
@@ -10,23 +11,23 @@ const trainingDomain = "ai.onnx.preview.training"
 
 // trainingOperators has the losses, optimizers and the normalization of training.
 var trainingOperators = map[string]operator{
-	"NegativeLogLikelihoodLoss": {2, func(c *call) ([]*Tensor, error) { return wrapInList(computeLoss(c, c.in[0])) }},
+	"NegativeLogLikelihoodLoss": {2, func(c *call) ([]*tensor.Tensor, error) { return wrapInList(computeLoss(c, c.in[0])) }},
 	"SoftmaxCrossEntropyLoss":   {2, computeCrossEntropy},
 	"Adagrad":                   {5, newOptimizer(1, stepAdagrad)}, "Adam": {6, newOptimizer(2, stepAdam)}, "Momentum": {5, newOptimizer(1, stepMomentum)},
 }
 
 // computeLoss computes the loss of log-probabilities x, of shape N, C and more axes.
-func computeLoss(c *call, x *Tensor) (*Tensor, error) {
+func computeLoss(c *call, x *tensor.Tensor) (*tensor.Tensor, error) {
 	labels := c.in[1]
 	if len(x.Dims) < 2 || len(labels.Data)*x.Dims[1] != len(x.Data) {
 		return nil, fmt.Errorf("shapes %v and %v do not fit", x.Dims, labels.Dims)
 	}
 	classes := x.Dims[1]
-	inner, err := countElements(x.Dims[2:])
+	inner, err := tensor.CountElements(x.Dims[2:])
 	if err != nil {
 		return nil, err
 	}
-	out, err := newTensor(x.Type, labels.Dims...)
+	out, err := tensor.New(x.Type, labels.Dims...)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +54,7 @@ func computeLoss(c *call, x *Tensor) (*Tensor, error) {
 	if kind == "none" {
 		return out, nil
 	}
-	sum, err := newTensor(x.Type)
+	sum, err := tensor.New(x.Type)
 	if err != nil {
 		return nil, err
 	}
@@ -66,14 +67,14 @@ func computeLoss(c *call, x *Tensor) (*Tensor, error) {
 	return sum, nil
 }
 
-func computeCrossEntropy(c *call) ([]*Tensor, error) {
+func computeCrossEntropy(c *call) ([]*tensor.Tensor, error) {
 	x := c.in[0]
 	if len(x.Dims) < 2 {
 		return nil, fmt.Errorf("scores have shape %v; want at least 2 axes", x.Dims)
 	}
-	log := x.mapElements(func(v float64) float64 { return v })
+	log := x.MapElements(func(v float64) float64 { return v })
 	classes := x.Dims[1]
-	inner, err := countElements(x.Dims[2:])
+	inner, err := tensor.CountElements(x.Dims[2:])
 	if err != nil {
 		return nil, err
 	}
@@ -91,14 +92,14 @@ func computeCrossEntropy(c *call) ([]*Tensor, error) {
 		}
 	}
 	loss, err := computeLoss(c, log)
-	return []*Tensor{loss, log}, err
+	return []*tensor.Tensor{loss, log}, err
 }
 
 // newOptimizer returns a function that calls step for each element of each tensor of an optimizer. step
 // gets the rate, the count of steps, the element, its gradient with regularization, and its states, which
 // it changes; it returns the new element.
-func newOptimizer(states int, step func(c *call, rate, count, x, g float64, state []float64) float64) func(*call) ([]*Tensor, error) {
-	return func(c *call) ([]*Tensor, error) {
+func newOptimizer(states int, step func(c *call, rate, count, x, g float64, state []float64) float64) func(*call) ([]*tensor.Tensor, error) {
+	return func(c *call) ([]*tensor.Tensor, error) {
 		if c.node.Domain != trainingDomain {
 			return nil, &UnsupportedError{Domain: c.node.Domain, Op: c.node.Op}
 		}
@@ -112,13 +113,13 @@ func newOptimizer(states int, step func(c *call, rate, count, x, g float64, stat
 				return nil, fmt.Errorf("input %d is missing or has another number of elements than its tensor", i)
 			}
 		}
-		out := make([]*Tensor, n*(1+states))
+		out := make([]*tensor.Tensor, n*(1+states))
 		for i := range out {
 			from := c.in[2+i]
 			if i >= n {
 				from = c.in[2+n+i]
 			}
-			out[i] = from.mapElements(func(v float64) float64 { return v })
+			out[i] = from.MapElements(func(v float64) float64 { return v })
 		}
 		for i := range n {
 			for k, x := range c.in[2+i].Data {
@@ -165,13 +166,13 @@ func stepMomentum(c *call, rate, count, x, g float64, state []float64) float64 {
 }
 
 // computeTrainingNorm computes a BatchNormalization of training.
-func computeTrainingNorm(c *call) ([]*Tensor, error) {
+func computeTrainingNorm(c *call) ([]*tensor.Tensor, error) {
 	x := c.in[0]
 	if len(x.Dims) < 2 {
 		return nil, fmt.Errorf("input has shape %v; want at least 2 axes", x.Dims)
 	}
 	channels := x.Dims[1]
-	inner, err := countElements(x.Dims[2:])
+	inner, err := tensor.CountElements(x.Dims[2:])
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +181,7 @@ func computeTrainingNorm(c *call) ([]*Tensor, error) {
 			return nil, fmt.Errorf("an input has shape %v; want one value for each of %d channels", t.Dims, channels)
 		}
 	}
-	out := []*Tensor{x.mapElements(func(v float64) float64 { return v }), c.in[3].mapElements(func(v float64) float64 { return v }), c.in[4].mapElements(func(v float64) float64 { return v })}
+	out := []*tensor.Tensor{x.MapElements(func(v float64) float64 { return v }), c.in[3].MapElements(func(v float64) float64 { return v }), c.in[4].MapElements(func(v float64) float64 { return v })}
 	// Rounded to float32, as an attribute in a file would be.
 	momentum, epsilon := c.floatAttribute("momentum", float64(float32(0.9))), c.floatAttribute("epsilon", float64(float32(1e-5)))
 	for k := range channels {

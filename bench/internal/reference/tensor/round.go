@@ -1,4 +1,4 @@
-package reference
+package tensor
 
 import "math"
 
@@ -27,12 +27,12 @@ func roundHalf(v float64, nearest func(float64) float64) float64 {
 	return nearest(v/unit) * unit
 }
 
-// roundSingle returns the float32 value nearest to v. The first parameter is ignored, so that
-// roundSingle can be the Round of [Options].
-func roundSingle(_ string, v float64) float64 { return float64(float32(v)) }
+// RoundSingle returns the float32 value nearest to v. The first parameter is ignored, so that
+// RoundSingle can be the Round of [Options].
+func RoundSingle(_ string, v float64) float64 { return float64(float32(v)) }
 
-// roundBFloat16 rounds v to float32 and then to the nearest bfloat16, ties to even.
-func roundBFloat16(v float64) float64 {
+// RoundBFloat16 rounds v to float32 and then to the nearest bfloat16, ties to even.
+func RoundBFloat16(v float64) float64 {
 	if v != v || math.IsInf(v, 0) {
 		return v
 	}
