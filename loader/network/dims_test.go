@@ -133,3 +133,33 @@ func TestInputsOfAnyShape(t *testing.T) {
 		}
 	}
 }
+
+// TestLengthsOfCache reads an attention with past keys whose filled part only inputs say. It is known where
+// the file says that the cache grows by the new keys, or where the inputs have values; any other is refused.
+func TestLengthsOfCache(t *testing.T) {
+	for _, c := range []struct {
+		present int // positions in the result, 0 if the file leaves them open
+		sizes   map[string]int
+		reason  string
+	}{
+		{8, nil, ""},
+		{6, nil, "the cache keeps its 6 positions; want constants (of inputs: --dim last=7,total=8)"},
+		{0, nil, "no shape says how many of 6 past positions are filled; want constants (of inputs: --dim last=7,total=8)"},
+		{0, map[string]int{"last": 7, "total": 8}, ""},
+		{6, map[string]int{"last": 4, "total": 5}, ""},
+	} {
+		n, err := ReadONNX(ox.Model(ox.Input("q", 1, 2, 16), ox.Input("k", 1, 2, 8), ox.Input("v", 1, 2, 8), ox.Input("keys", 1, 2, 6, 4), ox.Input("values", 1, 2, 6, 4),
+			ox.InputOf(6, "last", 1), ox.InputOf(6, "total", 1), ox.Output("y", 1, 2, 16), ox.Output("keys2", 1, 2, c.present, 4), ox.Output("values2", 1, 2, c.present, 4),
+			ox.SeveralOf("com.microsoft", "GroupQueryAttention", names("y", "keys2", "values2"), names("q", "k", "v", "keys", "values", "last", "total"), ox.Int("num_heads", 4), ox.Int("kv_num_heads", 2))), Options{Dims: c.sizes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reason := ""
+		for _, l := range n.Layers {
+			reason += l.Reason
+		}
+		if !strings.HasSuffix(reason, c.reason) || (c.reason == "") != (reason == "") {
+			t.Errorf("%d positions, %v: reason %q; want %q", c.present, c.sizes, reason, c.reason)
+		}
+	}
+}

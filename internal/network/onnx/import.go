@@ -16,6 +16,11 @@ func (m *Model) Import(packings map[*Tensor]*graph.Packing) *graph.Model {
 	for name, v := range m.Known {
 		x.findOrAddValue(name).Stated = v.Sizes()
 	}
+	for _, v := range m.Outputs {
+		if len(v.Dims) > 0 {
+			x.findOrAddValue(v.Name).Stated = v.Sizes()
+		}
+	}
 	return g
 }
 

@@ -55,8 +55,8 @@ func Input(name string, dims ...int) Message { return newValueInfo(11, name, 1, 
 // for [Model].
 func InputOf(elem int, name string, dims ...int) Message { return newValueInfo(11, name, elem, dims) }
 
-// Output returns a graph output for [Model]: the named tensor, without a stated shape.
-func Output(name string) Message { return newValueInfo(12, name, 1, nil) }
+// Output returns a graph output for [Model]: the named tensor, with the stated shape dims if they are given.
+func Output(name string, dims ...int) Message { return newValueInfo(12, name, 1, dims) }
 
 // OutputOf returns an [Output] of the element type with the number elem.
 func OutputOf(elem int, name string) Message { return newValueInfo(12, name, elem, nil) }
@@ -156,7 +156,15 @@ func NodeOf(domain, op, name string, inputs []string, attributes ...Message) Mes
 
 // Several is like [Node] for a node with several outputs. The node has the name of the first.
 func Several(op string, outputs, inputs []string, attributes ...Message) Message {
+	return SeveralOf("", op, outputs, inputs, attributes...)
+}
+
+// SeveralOf is like [Several] for an operator of a domain.
+func SeveralOf(domain, op string, outputs, inputs []string, attributes ...Message) Message {
 	n := Message{}.Text(3, outputs[0]).Text(4, op)
+	if domain != "" {
+		n = n.Text(7, domain)
+	}
 	for _, out := range outputs {
 		n = n.Text(2, out)
 	}

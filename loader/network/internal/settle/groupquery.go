@@ -125,8 +125,8 @@ type cacheLengths struct {
 // readCacheLengths returns the lengths of the past keys from their shape and from the node's
 // inputs, for length new keys. The filled part is the same for all sequences of the batch. Lengths that are
 // computed while the network runs are known where only one is valid: without past keys, or for a single
-// sequence whose total length is constant. A cache that grows with each call is filled, which a note says.
-// It returns an error where any length may come, because the new keys then have no fixed place.
+// sequence whose total length is constant, or whose cache grows by the new keys according to the file. It
+// returns an error where any length may come, because the new keys then have no fixed place.
 func readCacheLengths(e *expansion, length int) (c cacheLengths, err error) {
 	batch := 1
 	if p := e.inputTensor(3).Dims; len(p) == 4 {
@@ -150,17 +150,21 @@ func readCacheLengths(e *expansion, length int) (c cacheLengths, err error) {
 		e.inputTensor(6)
 	}
 	if last == nil {
-		switch stated := e.outputTensor(1).Stated; {
+		stated := -1
+		if r := e.outputTensor(1).Stated; r != nil && len(r.Dims) == 4 {
+			stated = r.Dims[2]
+		}
+		switch {
 		case c.past == 0:
 			c.filled = 0 // later keys than its own are hidden from each query, whatever the lengths are
 		case batch > 1:
 			return c, fmt.Errorf("seqlens_k is computed for %d sequences with past keys; want constants, or 1 sequence", batch)
-		case total == nil && stated != nil && len(stated.Dims) == 4 && stated.Dims[2] == c.past:
-			return c, fmt.Errorf("seqlens_k and total_sequence_length are computed, and the cache keeps its %d positions; want constants", c.past)
+		case total == nil && stated == c.past:
+			return c, fmt.Errorf("seqlens_k and total_sequence_length are computed, and the cache keeps its %d positions; want constants (of inputs: --dim %s=%d,%s=%d)", c.past, e.In[5].Name, c.past+length-1, e.In[6].Name, c.past+length)
+		case total == nil && stated != c.past+length:
+			return c, fmt.Errorf("seqlens_k and total_sequence_length are computed, and no shape says how many of %d past positions are filled; want constants (of inputs: --dim %s=%d,%s=%d)", c.past, e.In[5].Name, c.past+length-1, e.In[6].Name, c.past+length)
 		case c.filled < 0 || c.filled > c.past:
 			return c, fmt.Errorf("total_sequence_length is %d for %d new and %d past keys; want %[2]d to %[4]d", c.filled+length, length, c.past, length+c.past)
-		case total == nil:
-			e.notes = append(e.notes, fmt.Sprintf("%s: lengths of sequences are computed; taken to be %d past keys and %d new ones", e.label, c.filled, length))
 		}
 		return c, nil
 	}
