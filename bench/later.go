@@ -121,6 +121,7 @@ func laterChip(m *machine.Machine, r *measured.Row) hw.Chip {
 	}
 	if r.Shared {
 		c.LaneRate.Value *= 16
+		c.BusyLaneRate.Value *= 16
 		// Layers of 64 pixels with the weights of all 128 layers read them at 104 to 123 bytes a cycle on an M3
 		// Pro, an M4 Max and an M5, more than tensors move.
 		c.ReadRate.Value *= 2

@@ -48,6 +48,7 @@ type Chip struct {
 	MemoryLatency evidence.Constant
 	TileRate      evidence.Constant
 	LaneRate      evidence.Constant
+	BusyLaneRate  evidence.Constant
 
 	DispatchEnergy evidence.Constant
 	MACEnergy      evidence.Constant
@@ -156,7 +157,7 @@ func newTileRate(hz float64) evidence.Constant {
 // of Linux, a chain of convolutions on a T6021 is 3.74 times slower, a sum of three tensors 2.49 times.
 func (c Chip) AtClock(hz clock.Hertz) Chip {
 	scale := float64(hz) / c.Clock.Value
-	for _, k := range [...]*evidence.Constant{&c.Clock, &c.PlanarRate, &c.TileRate, &c.LaneRate} {
+	for _, k := range [...]*evidence.Constant{&c.Clock, &c.PlanarRate, &c.TileRate, &c.LaneRate, &c.BusyLaneRate} {
 		k.Value = float64(k.Value * scale)
 	}
 	return c
@@ -188,6 +189,8 @@ func newH13Chip() Chip {
 		KernelOverlap: evidence.New(h13KernelOverlap, "1", evidence.Fitted, study+"; fraction of a task's first part that the array computes while its weights still arrive; weakly constrained, 0.2 to 0.5"),
 		MemoryLatency: evidence.New(100, "ns", evidence.Assumed, "latency of the same memory for a processor; fits are equally good up to 300 ns and worse above"),
 		LaneRate:      evidence.New(5e9, "B/s", evidence.Assumed, "limit of one weight lane, set by its outstanding transfers; at least a sixteenth of the measured weight stream, 3.75e9"),
+
+		BusyLaneRate: evidence.New(1e11, "B/s", evidence.Assumed, "no limit but LaneRate: no row of an M1 shows one"),
 
 		EngineStep:    evidence.New(10.5e-3, "W/engine", evidence.Measured, "10-11 mW for each additional engine in a loop of calls that is bound by dispatches (guide, core scaling; on the H13g)"),
 		EngineHold:    evidence.New(0.25e6, "ns", evidence.Assumed, "time for which an engine draws its step after work: loops of 0.21 ms show all of it, and the errors of the energies of matmuls and convolutions are about equal for shorter times and larger for longer ones (median 3.2 % with 0.05 ms, 2.8 % with 0.25 ms, 3.0 % with 0.5 ms, 3.6 % with 2 ms)"),
@@ -281,7 +284,8 @@ func (c Chip) newParams() params {
 		dma: dma.Params{
 			Read: clock.PerSecond(c.ReadRate.Value, hz), ReadWrite: clock.PerSecond(c.TotalRate.Value, hz),
 			Tile: clock.PerSecond(c.TileRate.Value, hz), Lane: clock.PerSecond(c.LaneRate.Value, hz),
-			Latency: hz.Cycles(clock.Nanoseconds(c.MemoryLatency.Value)),
+			BusyLane: clock.PerSecond(c.BusyLaneRate.Value, hz),
+			Latency:  hz.Cycles(clock.Nanoseconds(c.MemoryLatency.Value)),
 		},
 		planar:        clock.PerSecond(c.PlanarRate.Value, hz),
 		transpose:     clock.Rate(c.TransposeRate.Value),

@@ -50,7 +50,7 @@ func (p *params) computeFiguresForAllEngines(d *DescriptorReport, t *regs.Task, 
 		planar: d.Planar, lane: o.Kernel.Lane,
 		reads: o.Source1.L2 == regs.Circular, writes: o.Result.L2 == regs.Circular,
 	}
-	need.mem = p.dma.Cycles(d.DMA, need.lane)
+	need.mem = p.dma.Cycles(d.DMA, need.lane, o.Out.Height*o.Out.Width)
 	need.dram, need.l2 = operandFootprints(t, o)
 	array := clock.Cycles(0)
 	if need.planar {

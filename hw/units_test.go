@@ -177,7 +177,7 @@ func TestPartsOfATask(t *testing.T) {
 		return d
 	}
 	one, two := conv(16), conv(17)
-	kernel := p.dma.Cycles(two.DMA, 0x4000).Kernel
+	kernel := p.dma.Cycles(two.DMA, 0x4000, 1).Kernel
 	if d := one; d.Cycles.KernelStall >= kernel {
 		t.Errorf("one patch waits %d cycles for coefficients of %d", d.Cycles.KernelStall, kernel)
 	}
@@ -187,7 +187,7 @@ func TestPartsOfATask(t *testing.T) {
 	var d DescriptorReport
 	task := newPass(shape{64, 16, 16})
 	NewTimer(M1()).Time(&d, task)
-	mem := p.dma.Cycles(d.DMA, 0)
+	mem := p.dma.Cycles(d.DMA, 0, 1)
 	if most := mem.Source/64 + p.dma.Latency + max(0, mem.Total-min(mem.Total, d.Cycles.Compute)); d.Cycles.InputStall > most {
 		t.Errorf("a pass-through of 64 channels waits %d cycles for its source of %d, want at most %d", d.Cycles.InputStall, mem.Source, most)
 	}

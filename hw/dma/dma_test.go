@@ -385,15 +385,18 @@ func TestTrafficCycles(t *testing.T) {
 	for _, tc := range []struct {
 		what string
 		p    Params
+		rows int
 		want Cycles
 	}{
-		{"nothing bounds it", Params{}, Cycles{}},
-		{"memory's reads", Params{Read: 10}, Cycles{Source: 120, Kernel: 3, Total: 123}},
-		{"memory in all", Params{ReadWrite: 10}, Cycles{Destination: 40, Total: 163}},
-		{"the tile engine", Params{Tile: 10}, Cycles{Source: 120, Destination: 40, Total: 120}},
-		{"a lane", Params{Lane: 0.05}, Cycles{Kernel: 140, Total: 140}},
+		{"nothing bounds it", Params{}, 1000, Cycles{}},
+		{"memory's reads", Params{Read: 10}, 1, Cycles{Source: 120, Kernel: 3, Total: 123}},
+		{"memory in all", Params{ReadWrite: 10}, 1, Cycles{Destination: 40, Total: 163}},
+		{"the tile engine", Params{Tile: 10}, 1, Cycles{Source: 120, Destination: 40, Total: 120}},
+		{"a lane", Params{Lane: 0.05}, 1000, Cycles{Kernel: 140, Total: 140}},
+		{"a lane of few rows", Params{Lane: 0.05, BusyLane: 0.01}, 64, Cycles{Kernel: 140, Total: 140}},
+		{"a lane of many rows", Params{Lane: 0.05, BusyLane: 0.01}, 65, Cycles{Kernel: 700, Total: 700}},
 	} {
-		if got := tc.p.Cycles(t1, 7); got != tc.want {
+		if got := tc.p.Cycles(t1, 7, tc.rows); got != tc.want {
 			t.Errorf("%s: %+v, want %+v", tc.what, got, tc.want)
 		}
 	}

@@ -30,6 +30,10 @@ func newScaledChip(name, generation string, mhz int, read float64, why string) h
 	// of 3x3 and 5x5 windows over 4 to 30 MB run at the rate of the array, where an M1's program would
 	// read its source again for every part of the weights.
 	c.LaneRate = evidence.New(read/16, "B/s", evidence.Measured, "a sixteenth of the rate at which the last layer of a language model reads its weights")
+	// Where the memory is wider than an engine needs, only tasks of few rows show it.
+	if busy := baseRates[generation]; busy < read {
+		c.BusyLaneRate = evidence.New(busy/16, "B/s", evidence.Inferred, "a sixteenth of the rate of the generation's narrowest memory: matmuls of 4,096 to 8,192 rows and columns, which read their weights for every 128 rows or fewer, take as long on an M4 Pro and M4 Max as with 57 to 64 GB/s, and on an M5 Pro as with 54 to 83")
+	}
 	for _, k := range [...]*evidence.Constant{&c.ReadRate, &c.TotalRate, &c.TileRate} {
 		*k = evidence.New(tensorRate*c.Clock.Value, "B/s", evidence.Fitted, "64 bytes a cycle from a system cache; of 48, 64, 96, 128 and 192 the best for the rows of later machines (bench.CompareLater)")
 	}
@@ -37,6 +41,10 @@ func newScaledChip(name, generation string, mhz int, read float64, why string) h
 }
 
 const tensorRate = 64
+
+// baseRates has the rates in B/s at which the last layer of a language model reads its weights on the
+// chip of each generation that has the narrowest memory. The two engines of an M6 are measured together.
+var baseRates = map[string]float64{"H14": 62e9, "H15": 63.1e9, "H16": 64.2e9, "H17": 70.2e9, "H18": 152e9}
 
 // laterHost returns the cost of a call by the private runtime, which copies fp32 to fp16 and back, on
 // machines from the M3 on. One host serves all of them: each was measured in one or two sessions, and a

@@ -6,7 +6,7 @@ import "anesim/hw"
 
 const (
 	laterFloor  = 80.5
-	laterCopies = 42.8
+	laterCopies = 42.5
 )
 
 var spreads = map[string]hw.Spread{
