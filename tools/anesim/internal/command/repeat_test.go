@@ -37,3 +37,35 @@ func TestRepeatLeavesNoDispatchOut(t *testing.T) {
 		}
 	}
 }
+
+// A summary is of a call, whatever the number of calls. A full report says of how many calls its sums are.
+func TestRepeatSaysOfHowManyCalls(t *testing.T) {
+	t.Parallel()
+	for _, command := range [][]string{
+		{"layer", "conv", "cin=64", "h=28", "w=28", "cout=64", "k=3", "--timing-only", "--machine", "m1"},
+		{"model", exampleNetwork("picture.mil"), "--machine", "m1"},
+		{"model", exampleNetwork("picture.mil"), "--machine", "m1", "--rate", "100"},
+	} {
+		report := func(flags ...string) string {
+			t.Helper()
+			out, errs, code := invoke(append(command, flags...)...)
+			if code != exitDone {
+				t.Fatal(errs)
+			}
+			return out
+		}
+		one, five := report("--summary"), report("--summary", "--repeat", "5")
+		words := func(s string) string { return strings.Join(strings.Fields(s), " ") } // lines may break elsewhere
+		got := strings.NewReplacer(", mean of 5", "", "J a call in ", "J in ").Replace(words(five))
+		if got != words(one) {
+			t.Errorf("%q: five calls:\n%s\none call:\n%s", command, five, one)
+		}
+		full := report("--repeat", "5")
+		if want := []string{"\ntotal in 5 calls: ", "\nwall in 5 calls: "}; !strings.Contains(full, want[0]) || !strings.Contains(full, want[1]) {
+			t.Errorf("%q: no %q in\n%s", command, want, full)
+		}
+		if single := report(); strings.Contains(single, "in 5 calls") || !strings.Contains(single, "\ntotal: ") {
+			t.Errorf("%q: %s", command, single)
+		}
+	}
+}

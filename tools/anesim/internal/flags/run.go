@@ -105,9 +105,12 @@ func (f *Run) AllowMachines(s *pflag.FlagSet) {
 	s.Lookup("machine").Usage += "; several with commas print one table of calls, or with --summary a summary each"
 }
 
-// IdleHelp is the help text about the effect of --idle on a report.
+// IdleHelp is the help text about the effect of --idle on a report, and about what energy is.
 const IdleHelp = `With --idle, the engine idles before each call. Idling and the wake-up after it are part
-of the wall time but not of engine time. Both cost energy: see docs/how-it-works.md.`
+of the wall time but not of engine time. Both cost energy: see docs/how-it-works.md.
+
+Energy is what the supply of the engine draws, for its memory traffic too. It leaves out
+the memory chips, CPU, GPU, display, losses of a battery and the rest of the device.`
 
 // maxRowRepeat is the most dispatches of a run that writes a CSV row for each.
 const maxRowRepeat = 1 << 20

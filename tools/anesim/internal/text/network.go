@@ -35,9 +35,12 @@ func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 	}
 	p.printCoverage(&d.Coverage)
 	if p.Width == 0 {
-		p.printBottlenecks(d, res.Report.PlanarCompute(), x, explain)
+		p.printBottlenecks(d, &res.Options, res.Report.PlanarCompute(), x, explain)
 	}
 	p.printf("")
+	if calls := inCalls(&res.Options); calls != "" {
+		p.printf("layers%s:", calls)
+	}
 	marked := p.printLayers(d, top)
 	p.printInferenceFootnotes(d, marked)
 	p.printf("")
@@ -49,7 +52,7 @@ func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 	if len(d.Programs) == 0 {
 		p.printf("total: no program runs on the engine; there are no cycles, time or energy of it to report")
 	} else {
-		p.printTotals(&d.Total, d.Peak, call)
+		p.printTotals(&d.Total, d.Peak, inCalls(&res.Options), call)
 	}
 	p.printUnmeasured(res.Report, &res.Options.Chip)
 	p.printWallTime(res, &d.Total, d.Host)
@@ -76,7 +79,7 @@ func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 		p.printf("%s", line)
 	}
 	if p.Width == 0 {
-		p.printTotalsAgain(d)
+		p.printTotalsAgain(d, &res.Options)
 		return p.Err
 	}
 	// On a terminal, the start of a long report has scrolled away.
@@ -134,7 +137,7 @@ func (p pager) printLayers(d *report.Network, top int) map[string]string {
 
 // printBottlenecks prints the time of a network, the kinds of layers with the most cycles, the
 // causes of these cycles, and changes that help. Its lines have at most HeadWidth characters.
-func (p pager) printBottlenecks(d *report.Network, planar clock.Cycles, x *explain.Explanation, explain string) {
+func (p pager) printBottlenecks(d *report.Network, o *anesim.Options, planar clock.Cycles, x *explain.Explanation, explain string) {
 	const most = 5
 	list := view.FromNetwork(d).Kinds()
 	if len(list) == 0 {
@@ -147,11 +150,8 @@ func (p pager) printBottlenecks(d *report.Network, planar clock.Cycles, x *expla
 		layers += k.Count
 	}
 	t := &d.Total
-	calls := ""
-	if d.Repeat != nil && d.Repeat.Dispatches > 1 {
-		calls = " in " + report.Plural(d.Repeat.Dispatches, "call") // all figures below are sums, but gains
-	}
-	p.printf("%v of engine time%s (%s to %s), %v; %.0f%% of the time in %s:", t.TimeNs, calls, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), p.energy(t.EnergyNJ),
+	// All figures below are sums, but gains.
+	p.printf("%v of engine time%s (%s to %s), %v; %.0f%% of the time in %s:", t.TimeNs, inCalls(o), report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), p.energy(t.EnergyNJ),
 		report.Percent(sum, t.Cycles), report.Plural(layers, "layer"))
 	rows := terminal.NewTable(
 		terminal.Word("layer", 0), terminal.Word("op", 0), terminal.Number("layers", 0), terminal.Number("share", 0), terminal.Number("time", 0), terminal.Word("bound by", 0), terminal.Number("of its cycles", 1),

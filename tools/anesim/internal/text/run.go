@@ -114,7 +114,7 @@ func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions, expl
 		}
 	}
 	p.printf("")
-	p.printTotals(&d.Total, d.Peak, "the call itself")
+	p.printTotals(&d.Total, d.Peak, inCalls(&res.Options), "the call itself")
 	p.printUnmeasured(res.Report, &res.Options.Chip)
 	p.printWallTime(res, &d.Total, d.Host)
 	p.printCycles(&d.Cycles, res.Report.PlanarCompute(), d.Total.Saved)
@@ -153,10 +153,11 @@ func (p pager) printWhatIfs(list []report.WhatIf) {
 }
 
 // printTotals prints the cycles, time and energy of a run, and its rates next to the chip's peak
-// rates. The phrase dispatch names the dispatches, which draw a fixed energy.
-func (p pager) printTotals(t *report.Wall, peak report.Rates, dispatch string) {
-	p.printf("total: %s cycles, %v of engine time (%s to %s), %v%s",
-		report.Thousands(t.Cycles), t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), p.energy(t.EnergyNJ), p.dispatchShare(t.DispatchNJ, dispatch))
+// rates. The phrase calls says of how many calls these are the sums, and dispatch names the dispatches, which
+// draw a fixed energy.
+func (p pager) printTotals(t *report.Wall, peak report.Rates, calls, dispatch string) {
+	p.printf("total%s: %s cycles, %v of engine time (%s to %s), %v%s",
+		calls, report.Thousands(t.Cycles), t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), p.energy(t.EnergyNJ), p.dispatchShare(t.DispatchNJ, dispatch))
 	share := func(rate, peak float64, unit string) string {
 		return fmt.Sprintf("%s %s (%.1f%% of peak)", report.Rate(rate), unit, report.Percent(rate, peak))
 	}
@@ -170,17 +171,26 @@ func (p pager) printTotals(t *report.Wall, peak report.Rates, dispatch string) {
 	p.printf("%s", line)
 }
 
+// inCalls returns words that follow the name of a sum over several calls, such as " in 3 calls". It returns
+// "" for a single call.
+func inCalls(o *anesim.Options) string {
+	if o.Repeat <= 1 {
+		return ""
+	}
+	return " in " + report.Thousands(uint64(o.Repeat)) + " calls"
+}
+
 // printWallTime prints the wall time of a run, with the times of the host, of idling and of waking
 // up, if it differs from the engine's time.
 func (p pager) printWallTime(res *anesim.Result, t *report.Wall, preset string) {
 	switch host := res.Host(); {
 	case host > 0:
-		p.printf("wall: %v, %v of it %s", t.WallNs, host, formatHostSources(res, preset))
+		p.printf("wall%s: %v, %v of it %s", inCalls(&res.Options), t.WallNs, host, formatHostSources(res, preset))
 		if note := res.Options.Host.ChipNote(res.Options.Chip.Name); note != "" {
 			p.printf("note: %s", note)
 		}
 	case t.IdleNs > 0:
-		p.printf("wall: %v", t.WallNs)
+		p.printf("wall%s: %v", inCalls(&res.Options), t.WallNs)
 	}
 	if h := t.HostParts; h != nil {
 		p.printf("host, each call: %s; tensors and weights %v in all; about %g interrupts", formatStages(h.Stages), h.DataNs, h.Interrupts*float64(h.Dispatches))

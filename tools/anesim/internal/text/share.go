@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"anesim"
 	"anesim/hw/machine"
 	"anesim/internal/explain"
 	"anesim/internal/report"
@@ -100,7 +101,7 @@ func (p pager) printOperations(d *report.Network) {
 
 // printTotalsAgain prints the totals of a network again, because the first lines of a long report
 // may have scrolled away.
-func (p pager) printTotalsAgain(d *report.Network) {
+func (p pager) printTotalsAgain(d *report.Network, o *anesim.Options) {
 	t := &d.Total
 	if t.TimeNs <= 0 {
 		return
@@ -120,8 +121,8 @@ func (p pager) printTotalsAgain(d *report.Network) {
 	if d.Host != "" && d.Host != "none" { // without a host, nothing says how often one can call
 		rate = report.Rate(float64(calls)*1e9/float64(t.WallNs)) + " calls/s, "
 	}
-	p.printf("in all: %s%v of engine time (%s to %s), %s%v; %s of weights%s, %s of device memory",
-		wall, t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), rate, p.energy(t.WallEnergyNJ), report.Size(d.Memory.WeightBytes), made, report.Size(d.Memory.AllBytes))
+	p.printf("in all%s: %s%v of engine time (%s to %s), %s%v; %s of weights%s, %s of device memory",
+		inCalls(o), wall, t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), rate, p.energy(t.WallEnergyNJ), report.Size(d.Memory.WeightBytes), made, report.Size(d.Memory.AllBytes))
 }
 
 // printAssumptions prints the assumptions behind parts without an example program, if the parts

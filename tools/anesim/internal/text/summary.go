@@ -61,8 +61,9 @@ func (p pager) printRunSummary(res *anesim.Result, d *report.Run, explain string
 	if len(slowest) > 0 {
 		first := &slowest[0]
 		advice, _, _ := strings.Cut(first.Advice, "; ") // the reason is in the report
-		p.printItem("slowest", fmt.Sprintf("descriptor %d of %d, %s, %.0f%%: %s", first.Index, res.Report.Count(), report.Printable(first.Op),
-			report.Percent(first.Cycles.Total, d.Cycles.Total), advice))
+		n := max(1, res.Options.Repeat)
+		p.printItem("slowest", fmt.Sprintf("descriptor %d of %d, %s, %.0f%%: %s", first.Index, res.Report.Count()/n, report.Printable(first.Op),
+			report.Percent(first.Cycles.Total*uint64(n), d.Cycles.Total), advice))
 	}
 	for _, out := range res.Outputs {
 		p.printItem("output", fmt.Sprintf("%s %v %s", report.Printable(out.Port.Name), out.Port.Shape, out.Summary()))
@@ -114,7 +115,7 @@ func (p pager) printHeadline(name string, res *anesim.Result, t *report.Wall) {
 		return
 	}
 	on, calls := " on "+chip+":", ""
-	n := clock.Nanoseconds(max(1, res.Options.Repeat)) // every line is about a call, but that of the power
+	n := clock.Nanoseconds(max(1, res.Options.Repeat)) // every line is about a call
 	if n > 1 {
 		calls = fmt.Sprintf(", mean of %d", res.Options.Repeat)
 	}
@@ -137,12 +138,16 @@ func (p pager) printPower(res *anesim.Result, t *report.Wall) {
 	if watts < 1 {
 		watts, unit = 1e3*watts, "mW"
 	}
-	idle := ""
-	if t.IdleNs > 0 {
-		rate := float64(max(1, res.Options.Repeat)) * 1e9 / float64(t.WallNs)
-		idle = fmt.Sprintf(" at %s calls/s, idling and waking included", report.Rate(rate))
+	n := clock.Nanoseconds(max(1, res.Options.Repeat))
+	wall := t.WallNs / n
+	each, idle := "", ""
+	if n > 1 {
+		each = " a call"
 	}
-	p.printItem("power", fmt.Sprintf("%s %s on average: %s in %s of wall time%s", report.Rate(watts), unit, report.EnergyText(t.WallEnergyNJ), report.TimeText(t.WallNs), idle))
+	if t.IdleNs > 0 {
+		idle = fmt.Sprintf(" at %s calls/s, idling and waking included", report.Rate(1e9/float64(wall)))
+	}
+	p.printItem("power", fmt.Sprintf("%s %s on average: %s%s in %s of wall time%s", report.Rate(watts), unit, report.EnergyText(t.WallEnergyNJ/clock.Nanojoules(n)), each, report.TimeText(wall), idle))
 }
 
 // printCallItem prints how long a call takes, and its interval. Without a host, it prints the least time of
