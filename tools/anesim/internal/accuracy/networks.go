@@ -124,7 +124,7 @@ func WriteNetworks(w io.Writer, asJSON, layers bool) error {
 // networksWidth is the width of the comparison, in characters, if there is no terminal. --json has what it omits.
 const networksWidth = 80
 
-// printNetworkTable prints a row for each network, and what the columns that fit mean.
+// printNetworkTable prints a row for each network, and the meaning of the columns that fit.
 func printNetworkTable(p *terminal.Pager, list []bench.NetworkResidual) error {
 	t := terminal.NewTable(
 		terminal.Word("network", 0), terminal.Word("machine", 0), terminal.Number("measured", 0), terminal.Number("model", 0), terminal.Number("engine", 1), terminal.Number("host", 2),

@@ -23,8 +23,8 @@ func (f *runFlags) severalMachines() (bool, error) {
 	return true, nil
 }
 
-// printMachines times m on each machine of --machine and prints a table or, with --summary, what
-// summarize prints for each. Meanwhile, --machine names that machine alone, as in the commands that a
+// printMachines times m on each machine of --machine and prints a table or, with --summary, calls
+// summarize for each. Meanwhile, --machine names that machine alone, as in the commands that a
 // summary has.
 func (f *runFlags) printMachines(ctx context.Context, w io.Writer, m *anesim.Model, o anesim.Options, file string, summarize func(*anesim.Result, anesim.Options) error) error {
 	o.Values, o.Progress = false, nil

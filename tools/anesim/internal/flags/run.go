@@ -105,7 +105,7 @@ func (f *Run) AllowMachines(s *pflag.FlagSet) {
 	s.Lookup("machine").Usage += "; several with commas print one table of calls, or with --summary a summary each"
 }
 
-// IdleHelp is the help text about the effect of --idle on a report, and about what energy is.
+// IdleHelp is the help text about the effect of --idle on a report, and about energy.
 const IdleHelp = `With --idle, the engine idles before each call. Idling and the wake-up after it are part
 of the wall time but not of engine time. Both cost energy: see docs/how-it-works.md.
 
