@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -151,6 +154,122 @@ func TestStatesAndTheOptionAgree(t *testing.T) {
 			t.Fatalf("after row %d the cache is %v, want %v", row, res.Outputs[0].Data, want)
 		}
 	}
+}
+
+// The decoder step of the example decode.yaml, written in MIL with its caches as states, has the cycles and
+// the results of the same step with caches that are inputs and outputs, which an option connects. Its
+// cycles are those of the YAML file with that option, but for the order of two layers.
+func TestDecodeWithStates(t *testing.T) {
+	const calls = 6
+	state := readForms(t, decodeStep("state<tensor<fp16, [1, 32, 1, 64]>>", "state<tensor<fp16, [1, 64, 1, 32]>>", "read_state(input = keys)", "read_state(input = values)",
+		"write_state(data = keys_next, input = keys);\n        write_state(data = values_next, input = values);"))
+	plain := readForms(t, decodeStep("tensor<fp16, [1, 32, 1, 64]>", "tensor<fp16, [1, 64, 1, 32]>", "identity(x = keys)", "identity(x = values)", ""))["st.mil"]
+	yaml, err := anesim.Open(filepath.Join("tools", "anesim", "examples", "decode.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := anesim.Options{Chip: hw.M1(), Values: true, Repeat: calls}
+	connected := o
+	connected.State = []anesim.StateAlias{{Output: "keys_next", Input: "keys"}, {Output: "values_next", Input: "values"}}
+	want, err := plain.Run(t.Context(), connected)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for form, m := range state {
+		got, err := m.Run(t.Context(), o)
+		if err != nil {
+			t.Fatalf("%s: %v", form, err)
+		}
+		for i := range got.Layers {
+			if l := &got.Layers[i]; l.Report == nil {
+				t.Errorf("%s is incomplete: layer %s: %s", form, l.Layer.Name, l.Reason)
+			}
+		}
+		if got.Report.Cycles != want.Report.Cycles || len(got.Outputs) != 3 || !slices.Equal(got.Options.State, connected.State) {
+			t.Errorf("%s: %d cycles, %d outputs, connected %v; want %d", form, got.Report.Cycles, len(got.Outputs), got.Options.State, want.Report.Cycles)
+		}
+		for i, out := range got.Outputs {
+			if other := want.Outputs[i]; out.Port.Name != other.Port.Name || !slices.Equal(out.Data, other.Data) {
+				t.Errorf("%s: after %d calls %s differs from %s with the option", form, calls, out.Port.Name, other.Port.Name)
+			}
+		}
+	}
+	file, err := yaml.Run(t.Context(), connected)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The YAML file gives the order of its layers. Of a graph, the values' layers follow the attention, and
+	// two of them then wait longer for what they load (43 of 6,582 cycles).
+	if a, b := float64(file.Report.Cycles), float64(want.Report.Cycles); math.Abs(b/a-1) > 0.01 {
+		t.Errorf("%.0f cycles of decode.yaml, %.0f of the step in MIL", a, b)
+	}
+}
+
+// decodeStep returns the layers of decode.yaml as MIL text, with weights of its own. The caches have the
+// given types, are read with the given operations, and write stores their new values.
+func decodeStep(keys, values, readKeys, readValues, write string) string {
+	r := rand.New(rand.NewPCG(1, 64))
+	var b strings.Builder
+	fmt.Fprintf(&b, "program(1.3)\n{\n    func main<ios18>(tensor<fp16, [1, 64, 1, 1]> token, %s keys, %s values, tensor<fp16, [1, 1, 1, 64]> at_column, tensor<fp16, [1, 64, 1, 1]> at_row, tensor<fp16, [1, 1, 1, 64]> mask) {\n", keys, values)
+	let := func(name, shape, text string) {
+		fmt.Fprintf(&b, "        tensor<fp16, [%s]> %s = %s;\n", shape, name, text)
+	}
+	conv := func(name, from string, in, out int) {
+		var weights strings.Builder
+		for n := range out {
+			for c := range in {
+				sep := ", "
+				if n+c == 0 {
+					sep = ""
+				}
+				// None is zero: the engine skips zeros, and the weights of the file have none.
+				fmt.Fprintf(&weights, "%s%g", sep, float64(1-2*r.IntN(2))*float64(1+r.IntN(8))/64)
+			}
+		}
+		shape := fmt.Sprintf("%d, %d, 1, 1", out, in)
+		let("w_"+name, shape, fmt.Sprintf("const()[val = tensor<fp16, [%s]>([%s])]", shape, weights.String()))
+		let(name, fmt.Sprintf("1, %d, 1, 1", out), fmt.Sprintf("conv(x = %s, weight = w_%s)", from, name))
+	}
+	norm := func(name, from string) {
+		let(name, "1, 64, 1, 1", "layer_norm(x = "+from+", axes = tensor<int32, [3]>([1, 2, 3]), epsilon = fp16(1e-05))")
+	}
+	reshape := func(name, from, shape string) {
+		let(name, shape, fmt.Sprintf("reshape(x = %s, shape = tensor<int32, [4]>([%s]))", from, shape))
+	}
+	two := func(name, shape, op, x, y string) { let(name, shape, fmt.Sprintf("%s(x = %s, y = %s)", op, x, y)) }
+
+	norm("norm1", "token")
+	conv("q", "norm1", 64, 32)
+	conv("k", "norm1", 64, 32)
+	conv("v", "norm1", 64, 32)
+	let("old_keys", "1, 32, 1, 64", readKeys)
+	two("keys_difference", "1, 32, 1, 64", "sub", "old_keys", "k")
+	two("keys_update", "1, 32, 1, 64", "mul", "keys_difference", "at_column")
+	two("keys_next", "1, 32, 1, 64", "sub", "old_keys", "keys_update")
+	reshape("v_row", "v", "1, 1, 1, 32")
+	let("old_values", "1, 64, 1, 32", readValues)
+	two("values_difference", "1, 64, 1, 32", "sub", "old_values", "v_row")
+	two("values_update", "1, 64, 1, 32", "mul", "values_difference", "at_row")
+	two("values_next", "1, 64, 1, 32", "sub", "old_values", "values_update")
+	fmt.Fprintf(&b, "        %s\n", write)
+	reshape("q_row", "q", "1, 1, 1, 32")
+	reshape("k_matrix", "keys_next", "1, 1, 32, 64")
+	two("scores", "1, 1, 1, 64", "matmul", "q_row", "k_matrix")
+	two("scaled", "1, 1, 1, 64", "mul", "scores", "fp16(0.1767578125)")
+	two("masked", "1, 1, 1, 64", "add", "scaled", "mask")
+	let("attention", "1, 1, 1, 64", "softmax(x = masked, axis = int32(-1))")
+	reshape("v_matrix", "values_next", "1, 1, 64, 32")
+	two("context", "1, 1, 1, 32", "matmul", "attention", "v_matrix")
+	reshape("features", "context", "1, 32, 1, 1")
+	conv("projected", "features", 32, 64)
+	two("residual1", "1, 64, 1, 1", "add", "projected", "token")
+	norm("norm2", "residual1")
+	conv("up", "norm2", 64, 256)
+	let("bent", "1, 256, 1, 1", "gelu(x = up, mode = string(\"EXACT\"))")
+	conv("down", "bent", 256, 64)
+	two("next", "1, 64, 1, 1", "add", "down", "residual1")
+	b.WriteString("    } -> (next, keys_next, values_next);\n}\n")
+	return b.String()
 }
 
 // States whose memory cannot be exchanged with that of a result keep their values too: the host copies
