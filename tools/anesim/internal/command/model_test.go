@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -470,5 +471,31 @@ func TestMissingWeights(t *testing.T) {
 	}
 	if _, errs, code := invoke("fw", script); code != exitDone {
 		t.Errorf("an engine with values loads the program: exit %d: %s", code, errs)
+	}
+}
+
+// TestModelThatDoesNotFit times ten layers of 537 MB of weights and says, first of all, that one program
+// cannot have them; with --strict that fails. Five layers fit.
+func TestModelThatDoesNotFit(t *testing.T) {
+	for layers, line := range map[int]string{
+		5:  "",
+		10: "program 1: does not fit in one program: 5,370,813,812 bytes of 2,952,790,016, passed at a5; it would have to be cut before a5",
+	} {
+		text := "inputs: {x: {c: 16384, h: 1, w: 1}}\nlayers:\n"
+		for i := range layers {
+			text += fmt.Sprintf("- {name: a%d, op: conv, cout: 16384, k: 1}\n", i)
+		}
+		file := writeFile(t, "net.yaml", []byte(text))
+		out, errs, code := invoke("model", file)
+		if code != exitDone || errs != "" || strings.Contains(out, "does not fit") != (line != "") || !strings.Contains(out, line) || !strings.Contains(out, "\ntotal: ") {
+			t.Errorf("%d layers: exit %d: %s%s; want %q", layers, code, errs, out, line)
+		}
+		want := exitDone
+		if line != "" {
+			want = exitFailed
+		}
+		if out, errs, code := invoke("model", file, "--strict"); code != want || !strings.Contains(errs, line) || !strings.Contains(out, "\ntotal: ") {
+			t.Errorf("%d layers, --strict: exit %d: %s", layers, code, errs)
+		}
 	}
 }
