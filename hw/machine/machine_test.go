@@ -66,7 +66,7 @@ func TestHostSpread(t *testing.T) {
 	}
 }
 
-// A machine is found under what people call it. One that is not there gets no neighbor suggested as if
+// A machine is found under the names that people write. One that is not there gets no neighbor suggested as if
 // its generation were a typing error.
 func TestByName(t *testing.T) {
 	for _, name := range machine.Names() {

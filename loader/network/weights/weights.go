@@ -71,7 +71,8 @@ const (
 func completeWeights(x *list.Layer, seed uint64, how completion) (layer.Weights, error) {
 	l, w := &x.Lower, x.Weights
 	w.SizesOnly = how == completeSizes
-	if how != completeSizes {
+	// The sizes of a packed form depend on the values.
+	if how != completeSizes || w.Form != layer.FormFP16 {
 		if err := w.Load(); err != nil {
 			return w, &ReadError{x.Name, err}
 		}

@@ -48,6 +48,8 @@ type modelFlags struct {
 	reshape  []string
 	merge    []string
 	split    []string
+	weights  string        // the name of a form
+	plain    *anesim.Model // without --weights
 }
 
 func modelCommand(plan *outfile.Plan) *cobra.Command {
@@ -159,6 +161,7 @@ and --backends replaces them:
 	s.StringArrayVar(&f.reshape, "reshape", nil, "what-if: a layer that looks at single pixels has them in H rows of W, `LAYER=HxW`; repeatable")
 	s.StringArrayVar(&f.merge, "merge", nil, "what-if: merge these layers into one: parallel (same input) or consecutive, `LAYER,LAYER,...`; repeatable")
 	s.StringArrayVar(&f.split, "split", nil, "what-if: split a convolution by output channels, `LAYER=PARTS`; repeatable")
+	s.StringVar(&f.weights, "weights", "", "what-if, times only: store weights that are fp16 in the `FORM` int8, palette8, palette6 or palette4")
 	f.placeFlags.registerFlags(c)
 	f.cacheFlags.registerFlags(s)
 	flags.CompleteFlags(c)
@@ -272,6 +275,11 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if err := f.printReport(c.OutOrStdout(), res, doc, x); err != nil {
 		return err
 	}
+	if f.plain != nil && !f.JSON && !f.CSV {
+		if err := f.printGainOfWeights(ctx, c.OutOrStdout(), res, o); err != nil {
+			return input.InFile(file, err)
+		}
+	}
 	if f.HTML != "" {
 		if err := f.writeNetworkPage(res, doc, x); err != nil {
 			return err
@@ -319,6 +327,8 @@ func (f *modelFlags) checkFlags(changed func(flag string) bool) error {
 		return usage.Errorf("--compare and --html are mutually exclusive: the page has times; --json has the figures")
 	case (f.Precision || f.compare != "") && !f.JSON && (f.l2 || f.top > 0 || f.placeFlags.compute != ""):
 		return usage.Errorf("--precision and --compare report accuracy instead of times: without --l2, --top and --compute")
+	case f.weights != "" && (f.values || f.emit != ""):
+		return usage.Errorf("--weights is for times only: without --values, --precision, --compare and --emit")
 	case f.values && f.TimingOnly:
 		return usage.Errorf("--values and --timing-only are mutually exclusive")
 	case f.Summary && (f.l2 || f.top != 0 || f.compute != ""):
@@ -443,7 +453,7 @@ func (f *modelFlags) explainNetwork(ctx context.Context, res *anesim.Result, o a
 	if f.HTML == "" && (f.JSON || f.CSV || f.Precision || f.compare != "") {
 		return nil, nil // these have no explanation
 	}
-	if f.hasUnexplainableOptions() || len(f.reshape)+len(f.merge)+len(f.split) > 0 {
+	if f.hasUnexplainableOptions() || len(f.reshape)+len(f.merge)+len(f.split) > 0 || f.weights != "" {
 		return nil, nil // explain would describe the network without these changes
 	}
 	o.Cache = nil // which is for the network, not for the changes that are tried
@@ -526,7 +536,29 @@ func (f *modelFlags) openNetwork(file string, c *cobra.Command) (*anesim.Model, 
 	if err == nil && groups != nil {
 		m, err = explain.RegroupLayers(m, groups)
 	}
-	return m, err
+	if err != nil || f.weights == "" {
+		return m, err
+	}
+	f.plain = m // for the comparison
+	m, err = explain.CompressWeights(m, f.weights)
+	var option *anesim.OptionError
+	if errors.As(err, &option) {
+		return nil, usage.Errorf("--weights %s: %s", f.weights, option.What)
+	}
+	if err != nil {
+		return nil, input.InFile(file, err)
+	}
+	return m, nil
+}
+
+// printGainOfWeights prints the change of the engine's time by --weights.
+func (f *modelFlags) printGainOfWeights(ctx context.Context, w io.Writer, res *anesim.Result, o anesim.Options) error {
+	o.Progress, o.Cache = nil, nil
+	plain, err := f.plain.Run(ctx, o)
+	if err != nil {
+		return err
+	}
+	return text.WriteGain(w, "weights as "+f.weights, plain, res)
 }
 
 // parseRegroups parses the arguments of --merge and --split.

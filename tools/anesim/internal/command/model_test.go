@@ -348,6 +348,45 @@ func TestMessageFormatOfRenamedNetworks(t *testing.T) {
 	}
 }
 
+// --weights says in every form of the report that the network is another one, and its time is never that of
+// values: options that need them are refused.
+func TestModelWeights(t *testing.T) {
+	net := writeFile(t, "net.yaml", []byte("name: net\ninputs: {x: {h: 1, w: 1024}}\nlayers:\n- {op: linear, n: 1024}\n"))
+	plain, four := modelTotal(t, net), modelTotal(t, net, "--weights", "palette4")
+	if ratio := four / plain; ratio < 0.2 || ratio > 0.6 {
+		t.Errorf("a layer that waits for its weights takes %.2f of its time with a quarter of their bytes", ratio)
+	}
+	for _, form := range []string{"", "--summary", "--json", "--csv", "--machine=m1,m4"} {
+		out, errs, code := invoke(strings.Fields("model " + net + " --weights int8 " + form)...)
+		if code != exitDone || form != "--csv" && !strings.Contains(out, "weights as int8") {
+			t.Errorf("%s: exit %d: %s%s", form, code, errs, out)
+		}
+		if form == "--summary" && !strings.Contains(out, "what-if") {
+			t.Errorf("no gain in %s", out)
+		}
+	}
+	for _, flags := range []string{"--weights int4", "--weights int8 --values", "--weights int8 --precision", "--weights int8 --compare fp32", "--weights int8 --emit o.hwx"} {
+		if _, errs, code := invoke(strings.Fields("model " + net + " " + flags)...); code != exitUsage || !strings.Contains(errs, "--weights") {
+			t.Errorf("%s: exit %d: %s", flags, code, errs)
+		}
+	}
+	none := writeFile(t, "none.yaml", []byte("inputs: {x: {c: 4}}\nlayers:\n- {op: relu}\n"))
+	if _, errs, code := invoke("model", none, "--weights", "int8"); code != exitUsage || !strings.Contains(errs, "no layer has weights") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	// Weights that would have to be made up take memory, which a few words must not claim.
+	huge := writeFile(t, "huge.yaml", []byte("inputs: {x: {h: 1, w: 65536}}\nlayers:\n- {op: linear, n: 16384}\n"))
+	if _, errs, code := invoke("model", huge, "--weights", "int8"); code != exitFailed || !strings.Contains(errs, "weights that the file does not have") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// modelTotal returns the engine's time of a network in nanoseconds.
+func modelTotal(t *testing.T, args ...string) float64 {
+	t.Helper()
+	return float64(runNetwork(t, args...).Total.TimeNs)
+}
+
 // A file that is neither a network nor a program is refused as that by every command, without a word on
 // the registers that its letters would be; and one for programs names a network.
 func TestFilesOfNoKnownForm(t *testing.T) {

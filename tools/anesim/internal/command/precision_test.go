@@ -89,8 +89,8 @@ func TestPrecisionText(t *testing.T) {
 	}
 }
 
-// The summary on accuracy has the figures of the JSON report, says which inputs were made up and what the
-// figures leave out, and fits a screen.
+// The summary on accuracy has the figures of the JSON report, names the inputs that were made up and
+// the rounding that no figure has, and fits a screen.
 func TestAccuracySummary(t *testing.T) {
 	file := writeNetwork(t, manyKeys)
 	doc := runNetwork(t, file, "--precision", "--compare", "fp32")

@@ -11,7 +11,7 @@ import (
 	"anesim/tools/anesim/internal/terminal"
 )
 
-// An Accuracy is what a run says of the accuracy of its values. Rows and FP32 are nil if --precision and
+// An Accuracy holds the figures of a run on the accuracy of its values. Rows and FP32 are nil if --precision and
 // --compare were not given.
 type Accuracy struct {
 	Name   string // of the model

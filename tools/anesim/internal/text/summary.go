@@ -274,3 +274,17 @@ func (p pager) printBestChange(x *explain.Explanation) {
 		p.printItem("faster", fmt.Sprintf("%s: %s:%s", where, c.Change, p.formatGain(c, x.Now.TimeNs)))
 	}
 }
+
+// WriteGain writes how the time of the engine and its energy differ from those of the result before, for the
+// change that the words name.
+func WriteGain(w io.Writer, change string, before, after *anesim.Result) error {
+	p := newChipPager(w, after.Options.Chip.Name)
+	if before.Report.Time <= 0 {
+		return p.Err
+	}
+	n := clock.Nanoseconds(max(1, after.Options.Repeat))
+	text := fmt.Sprintf("%s: %s instead of %s on the engine (%+.1f%%)", change, report.TimeText(after.Report.Time/n), report.TimeText(before.Report.Time/n),
+		100*float64(after.Report.Time/before.Report.Time-1))
+	p.printItem("what-if", text+"; times only: whether the values are good enough, only the network with such weights can tell")
+	return p.Err
+}
