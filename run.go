@@ -162,12 +162,15 @@ func (r *execution) runProgram(ctx context.Context, k int) error {
 			o.Inputs[port.Name] = data
 		}
 	}
+	var alias *AliasError
 	res := &ProgramResult{First: p.First, Runs: p.Runs, Why: p.Why, Spilled: p.Spilled}
 	err := res.dispatchProgram(ctx, p.Program, &o, r.list, r.meter)
 	switch {
 	case err == nil:
-	case r.model.kind != KindNetwork, ctx.Err() != nil, errors.As(err, new(*AliasError)):
+	case r.model.kind != KindNetwork, ctx.Err() != nil:
 		return err
+	case errors.As(err, &alias):
+		return describeAlias(r.model.net, alias)
 	default:
 		res.Err = err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/x448/float16"
 
@@ -247,4 +248,49 @@ func (r *execution) zeroStates() {
 		}
 		r.tensors[in.Name] = make([]float16.Float16, in.Shape.Elements())
 	}
+}
+
+// describeAlias returns the error e of a run of network n in terms of the network's file: its shapes, and
+// the results and inputs to choose from. A program has other shapes, and may have a part of these alone.
+func describeAlias(n *list.Network, e *AliasError) error {
+	what := e.What
+	results := n.AllResults()
+	out := slices.IndexFunc(results, func(x list.Output) bool { return x.Name == e.Output })
+	in := slices.IndexFunc(n.Inputs, func(x list.Tensor) bool { return x.Name == e.Input })
+	switch {
+	case out < 0:
+		what = fmt.Sprintf("unknown output %q", e.Output)
+	case in < 0:
+		what = fmt.Sprintf("unknown input %q", e.Input)
+	case results[out].Dims == nil || n.Inputs[in].Dims == nil || slices.Equal(results[out].Dims, n.Inputs[in].Dims):
+		return e // for another reason
+	default:
+		what = fmt.Sprintf("the output has shape %v and the input %v; want one shape, as of a cache of fixed length in which the network writes a row at its position (docs/sharing.md)", results[out].Dims, n.Inputs[in].Dims)
+	}
+	var outputs, inputs []string
+	for _, x := range results {
+		outputs = append(outputs, describeTensor(x.Name, x.Dims))
+	}
+	for _, x := range n.Inputs {
+		inputs = append(inputs, describeTensor(x.Name, x.Dims))
+	}
+	return &AliasError{StateAlias: e.StateAlias, What: fmt.Sprintf("%s; the outputs are %s; the inputs are %s", what, joinFirst(outputs), joinFirst(inputs))}
+}
+
+// describeTensor returns a name with its dimensions in the file, if these are known.
+func describeTensor(name string, dims []int) string {
+	if dims == nil {
+		return name
+	}
+	return fmt.Sprintf("%s %v", name, dims)
+}
+
+// joinFirst joins the first words of a list, and says how many more there are: a decoder has dozens of caches.
+func joinFirst(words []string) string {
+	const most = 8
+	text := strings.Join(words[:min(most, len(words))], ", ")
+	if n := len(words) - most; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
 }

@@ -231,6 +231,25 @@ func TestState(t *testing.T) {
 	}
 }
 
+// A state that cannot be is refused in the shapes of the network's file, with the outputs and inputs that
+// there are, and with the form of a cache that works.
+func TestStateErrorsHaveShapesOfTheFile(t *testing.T) {
+	const outputs = "the outputs are next [1 1 32], keys [1 2 32 16], values [1 2 32 16]; the inputs are token [1 1 32], past_keys [1 2 31 16], past_values [1 2 31 16]"
+	for state, want := range map[string]string{
+		"OUT=IN":         `unknown output "OUT"; ` + outputs,
+		"keys=keys":      `unknown input "keys"; ` + outputs,
+		"keys=past_keys": "the output has shape [1 2 32 16] and the input [1 2 31 16]; want one shape, as of a cache of fixed length",
+	} {
+		_, errs, code := invoke("model", exampleNetwork("decoder-step.onnx"), "--state", state)
+		if code != exitFailed || !strings.Contains(errs, want) || !strings.Contains(errs, outputs) {
+			t.Errorf("%s: exit %d: %s", state, code, errs)
+		}
+	}
+	if _, errs, code := invoke("model", exampleNetwork("decode.yaml"), "--state", "x=y"); code != exitFailed || !strings.Contains(errs, "the outputs are ") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
 // No line of a report that goes to no terminal is wider than its tables may be.
 func TestTablesFit(t *testing.T) {
 	for _, args := range [][]string{{"run"}, {"run", example(t, "concat")}, {"model", exampleNetwork("resnet50.yaml")}} {
