@@ -48,6 +48,9 @@ type Explanation struct {
 	Parts       []Part           `json:"parts"`  // sorted by cycles, most first
 	Trials      []Change         `json:"trials"` // changes that make the model faster, sorted by gain
 	Tried       Tried            `json:"tried"`
+	// Useless lists the changes that were tried and do not help, in words and in order, those of a layer
+	// together: a reader may have one of them in mind.
+	Useless []string `json:"-"`
 	// Machines lists other machines that the whole model was timed on, sorted by gain. It
 	// shows limits that no change to the model removes.
 	Machines []Change `json:"machines"`
@@ -81,6 +84,8 @@ type Part struct {
 	Unmeasured bool `json:"unmeasured,omitempty"`
 
 	Work string `json:"-"` // equal for layers that do the same work; "" if the part is like no other
+
+	order int // of the layer in the network
 }
 
 // Kinds returns the parts of the model. It merges parts that do the same work and have the same
@@ -99,6 +104,10 @@ func (d *Explanation) Kinds() []Part {
 			continue
 		}
 		y := &list[k]
+		// The name is that of the model's own summary, which can be searched in the network.
+		if x.order < y.order {
+			y.Name, y.Line, y.order = x.Name, x.Line, x.order
+		}
 		y.Alike++
 		y.Share += x.Share
 		y.TimeNs += x.TimeNs
@@ -292,6 +301,7 @@ func (x *explainer) addDescriptors() {
 // with the most cycles in a, and the minimum cycles are computed from the work in r. The time from
 // the first to the last work of the part is working.
 func (x *explainer) addPart(p Part, a *hw.Accounting, r *hw.Report, working clock.Nanoseconds) {
+	p.order = len(x.doc.Parts)
 	p.Cycles, p.Bound, p.TimeNs = report.CyclesOf(a), a.Bound(), r.Time
 	if all := x.doc.Now.Cycles; all > 0 {
 		p.Share = float64(a.Total()) / float64(all)
@@ -484,11 +494,29 @@ func (x *explainer) recordUntried() {
 func (x *explainer) addChange(c Change, times int) {
 	c = x.withGain(c, times)
 	if c.SavedNs < LeastGain*float64(x.doc.Now.TimeNs) {
-		x.doc.Tried.NotFaster++
+		x.recordUseless(&c)
 		return
 	}
 	x.doc.Tried.Faster++
 	x.doc.Trials = append(x.doc.Trials, c)
+}
+
+// recordUseless counts a change that does not help.
+func (x *explainer) recordUseless(c *Change) {
+	x.doc.Tried.NotFaster++
+	where := ""
+	switch {
+	case c.Alike > 1:
+		where = fmt.Sprintf("%s and %d more alike: ", c.Part, c.Alike-1)
+	case c.Part != "":
+		where = c.Part + ": "
+	}
+	// Changes of one layer follow each other and share a line.
+	if n := len(x.doc.Useless); n > 0 && where != "" && strings.HasPrefix(x.doc.Useless[n-1], where) {
+		x.doc.Useless[n-1] += "; " + c.Change
+		return
+	}
+	x.doc.Useless = append(x.doc.Useless, where+c.Change)
 }
 
 // withGain returns c with its relative gain and with the time and energy that it saves in times

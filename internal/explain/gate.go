@@ -71,5 +71,8 @@ func (x *explainer) tryGating(ctx context.Context) error {
 		x.doc.Trials = append(x.doc.Trials, x.withGain(*best, 1))
 	}
 	x.doc.Tried.NotFaster += ran
+	if best == nil && ran > 0 {
+		x.doc.Useless = append(x.doc.Useless, "gate tiles of the array")
+	}
 	return nil
 }

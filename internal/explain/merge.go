@@ -163,7 +163,7 @@ func (x *explainer) tryRegrouping(ctx context.Context, b *neighbors, names []str
 		x.doc.Tried.All++
 		m, err := x.buildChangedNetwork(func() (*anesim.Model, error) { return regroupModel(x.model, r.list, false) })
 		if err == nil && m.Network().MACs() > x.model.Network().MACs() {
-			x.doc.Tried.NotFaster++ // the layer between is narrower than its neighbors
+			x.recordUseless(&Change{Part: names[0], Alike: len(r.list), Change: r.change}) // the layer between is narrower than its neighbors
 			continue
 		}
 		var res *anesim.Result
@@ -193,7 +193,7 @@ func (x *explainer) tryRegrouping(ctx context.Context, b *neighbors, names []str
 // change saves.
 func (x *explainer) addNetworkChange(res *anesim.Result, c Change) {
 	if len(res.Programs) > len(x.base.Programs) || len(res.Missing()) > len(x.base.Missing()) || len(res.Report.Faults) > 0 {
-		x.doc.Tried.NotFaster++
+		x.recordUseless(&c)
 		return
 	}
 	c.Before, c.After, c.CommandBefore = x.doc.Now, report.CostOf(res.Report), x.formatFileCommand("model", x.formatResidencyFlag()...)

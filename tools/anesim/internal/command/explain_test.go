@@ -357,7 +357,7 @@ func TestExplainSaysAlone(t *testing.T) {
 	}
 }
 
-// The table of explain groups layers as the first table of model does.
+// The table of explain groups and names layers as the first table of model does.
 func TestExplainGroupsAsModel(t *testing.T) {
 	for _, name := range []string{"resnet50.yaml", "transformer.yaml"} {
 		out, _, _ := invoke("explain", exampleNetwork(name))
@@ -366,9 +366,36 @@ func TestExplainGroupsAsModel(t *testing.T) {
 		doc := model(t, exampleNetwork(name))
 		for i, k := range view.FromNetwork(&doc).Kinds()[:5] {
 			f := slices.DeleteFunc(strings.Fields(lines[i]), func(s string) bool { return s == report.UnmeasuredMark })
+			if f[0] != doc.Layers[k.First].Name {
+				t.Errorf("%s, row %d: layer %s; model calls it %s", name, i, f[0], doc.Layers[k.First].Name)
+			}
 			if f[2] != strconv.Itoa(k.Count) || f[3] != report.Thousands(k.Cycles) {
 				t.Errorf("%s, row %d: %q; model has %d layers of %d cycles", name, i, f, k.Count, k.Cycles)
 			}
+		}
+	}
+}
+
+// Every change that explain tries and that does not help is named.
+func TestExplainNamesWhatDoesNotHelp(t *testing.T) {
+	for _, name := range []string{"resnet50.yaml", "transformer.yaml", "picture.mil"} {
+		out, errs, code := invoke("explain", exampleNetwork(name))
+		if code != exitDone {
+			t.Fatal(errs)
+		}
+		_, rest, _ := strings.Cut(out, "tried: ")
+		tried, rest, _ := strings.Cut(rest, "\n\nWhich parts of the chip")
+		_, count, _ := strings.Cut(strings.SplitN(tried, "\n", 2)[0], ", ")
+		useless, err := strconv.Atoi(strings.Fields(count)[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		named := strings.Count(tried, "no gain: ") + strings.Count(tried, "; ")
+		if named != useless {
+			t.Errorf("%s: names %d of %d changes that do not help:\n%s", name, named, useless, tried)
+		}
+		if rest == "" {
+			t.Errorf("%s: no variants of the chip", name)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/internal/explain"
 	"anesim/internal/report"
@@ -38,13 +39,14 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	p.printf("%s  %s on chip %s: %s cycles, %v, %v%s, %s moved", report.Printable(d.Model), d.Kind, d.Chip,
 		report.Thousands(d.Now.Cycles), d.Now.TimeNs, p.energy(d.Now.EnergyNJ+d.DispatchNJ), p.dispatchShare(d.DispatchNJ, "the call itself"), report.Size(d.Now.DMABytes))
 	p.printf("")
-	columns := []terminal.Column{terminal.Word(what, 0), terminal.Word("op", 0)}
+	// On a narrow terminal, columns go before names are shortened, which could not be searched in the network.
+	columns := []terminal.Column{terminal.Word(what, 0), terminal.Word("op", 1)}
 	if d.Kind == "network" {
 		columns = append(columns, terminal.Number("layers", 0))
 	}
 	t := terminal.NewTable(append(columns,
-		terminal.Number("cycles", 0), terminal.Number("share", 0), terminal.Word("bound by", 0), terminal.Number("of its cycles", 0),
-		terminal.Number("works for", 1), terminal.Number("array needs", 1), terminal.Number("memory needs", 1))...)
+		terminal.Number("cycles", 3), terminal.Number("share", 0), terminal.Word("bound by", 0), terminal.Number("of its cycles", 2),
+		terminal.Number("works for", 4), terminal.Number("array needs", 4), terminal.Number("memory needs", 4))...)
 	kinds := d.Kinds()
 	shown := kinds[:min(len(kinds), max(top, 5))]
 	for i := range shown {
@@ -81,11 +83,34 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	}
 	n := d.Tried
 	p.printf("%s tried: %s", report.Plural(n.All, "change"), view.Outcomes(&n))
+	const most = 12 // lines of what did not help
+	for _, text := range d.Useless[:min(most, len(d.Useless))] {
+		p.printf("  no gain: %s", report.Printable(text))
+	}
+	if n := len(d.Useless) - most; n > 0 {
+		p.printf("  and %d more without a gain", n)
+	}
 	if n.Left > 0 {
 		p.printf("%s", formatUntried(&n))
 	}
+	if d.Kind == "network" && waitsForWeights(d) {
+		p.printf("not tried, as it changes values: weights in fewer bits, which anesim model --weights int8 times")
+	}
 	p.printMachines(d.Machines)
 	return p.Err
+}
+
+// waitsForWeights reports whether the model waits for weights in at least 5% of its cycles.
+func waitsForWeights(d *explain.Explanation) bool {
+	var stall uint64
+	for i := range d.Parts {
+		for cause, n := range d.Parts[i].Cycles.All() {
+			if cause == hw.CauseKernelStall.String() {
+				stall += n
+			}
+		}
+	}
+	return report.Percent(stall, d.Now.Cycles) >= 5
 }
 
 // energyChange returns the energy that c adds or saves, if that of the chip is known.
