@@ -21,6 +21,7 @@ import (
 	"anesim"
 	"anesim/hw"
 	"anesim/internal/report"
+	"anesim/internal/report/trace"
 	"anesim/loader"
 )
 
@@ -94,7 +95,7 @@ func TestBriefProfiles(t *testing.T) {
 	}
 	full := errors.New("full")
 	w := &failing{room: size / 2, err: full}
-	if err := report.WriteTrace(w, brief); !errors.Is(err, full) {
+	if err := trace.Write(w, brief); !errors.Is(err, full) {
 		t.Errorf("a disk that is full: %v", err)
 	}
 
@@ -133,7 +134,7 @@ func hashTrace(t *testing.T, res *anesim.Result) (sum [sha256.Size]byte, size in
 	t.Helper()
 	h := sha256.New()
 	w := &failing{room: math.MaxInt}
-	if err := report.WriteTrace(io.MultiWriter(h, w), res); err != nil {
+	if err := trace.Write(io.MultiWriter(h, w), res); err != nil {
 		t.Fatal(err)
 	}
 	return [sha256.Size]byte(h.Sum(nil)), math.MaxInt - w.room

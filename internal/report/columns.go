@@ -86,7 +86,7 @@ func listCostColumns() []Column[Descriptor] {
 		// several columns.
 		{"", "bound by", "bound by", "the cause with the most cycles", 0, true, func(x *d) Value { return newCauseValue(x.Bound) }},
 		{"dma_total", "moved", "moved", "bytes between device memory and the engine", 2, false, func(x *d) Value { return newSizeValue(x.DMA.Total) }},
-		{"", "GB/s", "GB/s", "bytes over working time", 5, false, func(x *d) Value { return newRateValue(newRates(0, x.DMA.Total, x.WorkingNs).GBPerS) }},
+		{"", "GB/s", "GB/s", "bytes over working time", 5, false, func(x *d) Value { return newRateValue(NewRates(0, x.DMA.Total, x.WorkingNs).GBPerS) }},
 		newCSVColumn("exe_stored", func(x *d) Value { return newCountValue(x.Exe.Stored) }),
 		newCSVColumn("exe_model", func(x *d) Value { return newCountValue(x.Exe.Model) }),
 		newCSVColumn("macs", func(x *d) Value { return newCountValue(x.MACs) }),
@@ -101,7 +101,7 @@ func listCostColumns() []Column[Descriptor] {
 		newCSVColumn("power_w", func(x *d) Value { return newNumberValue(x.PowerW) }),
 		newCSVColumn("working_ns", func(x *d) Value { return newTimeValue(x.WorkingNs) }),
 		newCSVColumn("measured", func(x *d) Value { return newTextValue(strconv.FormatBool(x.Measured)) }),
-		{"", "", "TFLOP/s", "operations over working time; a multiply-accumulate is two", 8, false, func(x *d) Value { return newRateValue(newRates(x.MACs, 0, x.WorkingNs).TFLOPS) }},
+		{"", "", "TFLOP/s", "operations over working time; a multiply-accumulate is two", 8, false, func(x *d) Value { return newRateValue(NewRates(x.MACs, 0, x.WorkingNs).TFLOPS) }},
 		{"", "Apple us", "", "", 9, false, func(x *d) Value { return newTextValue(formatVendorEstimates(x)) }},
 	}
 }

@@ -50,9 +50,9 @@ func Peak(c *hw.Chip) Rates {
 	return Rates{2 * macs * c.Clock.Value / 1e12, c.TotalRate.Value / 1e9}
 }
 
-// newRates returns the rates of work that processes macs multiply-accumulates and the given bytes
+// NewRates returns the rates of work that processes macs multiply-accumulates and the given bytes
 // in the time t. The rates are zero if t is not positive.
-func newRates(macs, bytes uint64, t clock.Nanoseconds) Rates {
+func NewRates(macs, bytes uint64, t clock.Nanoseconds) Rates {
 	if t <= 0 {
 		return Rates{}
 	}
@@ -61,4 +61,4 @@ func newRates(macs, bytes uint64, t clock.Nanoseconds) Rates {
 
 // RatesOf returns the mean rates of r while its descriptors are busy. The rates are zero if that
 // time is 0.
-func RatesOf(r *hw.Report) Rates { return newRates(r.MACs, r.DMA.Total(), r.Working()) }
+func RatesOf(r *hw.Report) Rates { return NewRates(r.MACs, r.DMA.Total(), r.Working()) }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log"
 
@@ -43,16 +42,16 @@ func ExampleNewRun() {
 	// 1 matmul kernel_stall
 }
 
-// A trace opens in Perfetto, a profile in go tool pprof.
-func ExampleWriteTrace() {
+// A profile opens in go tool pprof.
+func ExampleWriteProfile() {
 	res, err := anesim.Identity().Run(context.Background(), anesim.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	var trace, profile bytes.Buffer
-	if err := errors.Join(report.WriteTrace(&trace, res), report.WriteProfile(&profile, res, "model.hwx")); err != nil {
+	var profile bytes.Buffer
+	if err := report.WriteProfile(&profile, res, "model.hwx"); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(trace.Len() > 0, profile.Len() > 0)
-	// Output: true true
+	fmt.Println(profile.Len() > 0)
+	// Output: true
 }

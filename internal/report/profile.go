@@ -10,6 +10,7 @@ import (
 	"anesim"
 	"anesim/hw"
 	"anesim/hw/clock"
+	"anesim/internal/scripts"
 )
 
 // WriteProfile writes a gzipped profile of the engine for "go tool pprof". From its root, a stack
@@ -243,4 +244,20 @@ func (b *profileBuilder) findLocation(name string, line int64) *profile.Location
 	b.profile.Location = append(b.profile.Location, l)
 	b.locations[frame] = l
 	return l
+}
+
+// WriteLoadProfile writes a profile of the load l for "go tool pprof". It contains the work of the
+// engine, by client, and the energy that the engine draws while it waits. The argument file is the
+// name of the models' file.
+func WriteLoadProfile(w io.Writer, l *scripts.Load, file string) error {
+	var parts []ProfilePart
+	for i := range l.Config.Clients {
+		calls, turns := len(l.Result.Clients[i].Latencies), l.Turns[i]
+		for k, res := range turns {
+			if n := (calls + len(turns) - 1 - k) / len(turns); n > 0 { // calls with this size
+				parts = append(parts, ProfilePart{l.Config.Clients[i].Name, res, n})
+			}
+		}
+	}
+	return WriteProfiles(w, "load", file, parts, l.Result.WaitEnergy)
 }

@@ -9,8 +9,10 @@ import (
 	"github.com/google/pprof/profile"
 
 	"anesim"
+	"anesim/internal/firmware/traffic"
 	"anesim/internal/report"
 	"anesim/internal/samples"
+	"anesim/internal/scripts"
 )
 
 const profiledNetwork = `inputs: {x: {c: 16, h: 8, w: 8}}
@@ -99,7 +101,19 @@ func TestProfileStacks(t *testing.T) {
 // A load's profile has what the engine did for each client, and what it drew while it
 // waited; its sums are the report's.
 func TestProfileOfALoad(t *testing.T) {
-	l := runLoad(t)
+	script, err := traffic.ReadScript([]byte(`
+duration: 20ms
+clients:
+  - {name: fast, layer: conv cin=64 h=56 w=56 cout=64 k=3 pad=same, priority: 1, arrival: poisson, rate: 3000}
+  - {name: slow, layer: matmul m=128 k=768 n=768 rhs=runtime, priority: 5, threads: 3}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := scripts.RunClients(t.Context(), script, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var b bytes.Buffer
 	if err := report.WriteLoadProfile(&b, l, "load.yaml"); err != nil {
 		t.Fatal(err)

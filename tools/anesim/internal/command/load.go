@@ -13,6 +13,7 @@ import (
 	"anesim/internal/firmware/traffic"
 	"anesim/internal/outfile"
 	"anesim/internal/report"
+	"anesim/internal/report/trace"
 	"anesim/internal/scripts"
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
@@ -136,7 +137,7 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 	if err := outfile.WriteTo(f.Pprof, func(w io.Writer) error { return report.WriteLoadProfile(w, l, file) }); err != nil {
 		return err
 	}
-	if err := outfile.WriteTo(f.Trace, func(w io.Writer) error { return report.WriteLoadTrace(w, l) }); err != nil {
+	if err := outfile.WriteTo(f.Trace, func(w io.Writer) error { return trace.WriteLoad(w, l) }); err != nil {
 		return err
 	}
 	d := report.NewLoad(l)

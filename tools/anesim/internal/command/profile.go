@@ -7,6 +7,7 @@ import (
 	"anesim"
 	"anesim/internal/outfile"
 	"anesim/internal/report"
+	"anesim/internal/report/trace"
 )
 
 // profilesHelp is the help text of --pprof and --trace.
@@ -19,7 +20,7 @@ func (f *runFlags) writeProfiles(ctx context.Context, res *anesim.Result, file s
 	if err := outfile.WriteTo(f.Pprof, func(w io.Writer) error { return report.WriteProfile(w, res, file) }); err != nil {
 		return err
 	}
-	return outfile.WriteTo(f.Trace, func(w io.Writer) error { return report.WriteTrace(&stoppable{ctx, w}, res) })
+	return outfile.WriteTo(f.Trace, func(w io.Writer) error { return trace.Write(&stoppable{ctx, w}, res) })
 }
 
 // A stoppable writer returns an error once its context is cancelled, since writing a trace can

@@ -7,6 +7,7 @@ import (
 	"anesim"
 	"anesim/internal/outfile"
 	"anesim/internal/report"
+	"anesim/internal/report/trace"
 	"anesim/internal/sweep"
 	"anesim/tools/anesim/internal/interrupt"
 )
@@ -43,7 +44,7 @@ func (f *sweepFlags) writePointProfiles(s *sweep.Sweep, part sweep.Shard) error 
 		return err
 	}
 	return outfile.WriteTo(f.Trace, func(w io.Writer) error {
-		return report.WriteTraces(w, "sweep "+s.Name, func(yield func(string, *anesim.Result) bool) {
+		return trace.WriteAll(w, "sweep "+s.Name, func(yield func(string, *anesim.Result) bool) {
 			for i := range parts {
 				if !yield(parts[i].Name, parts[i].Result) {
 					return

@@ -1,4 +1,4 @@
-package report_test
+package trace_test
 
 import (
 	"bytes"
@@ -19,9 +19,16 @@ import (
 	"anesim"
 	"anesim/firmware/engine"
 	"anesim/internal/material"
-	"anesim/internal/report"
+	"anesim/internal/report/trace"
 	"anesim/internal/samples"
 )
+
+const tracedNetwork = `inputs: {x: {c: 16, h: 8, w: 8}}
+layers:
+  - {name: first, op: conv, cout: 32, k: 3, pad: 1}
+  - {name: second, op: conv, cout: 32, k: 1}
+  - {name: last, op: softmax, axis: c}
+`
 
 // A message is a decoded protocol-buffer message: numbers and bytes by field.
 type message struct {
@@ -163,10 +170,10 @@ func readTrace(t *testing.T, data []byte) (slices []slice, counters map[string][
 	return slices, counters
 }
 
-func trace(t *testing.T, res *anesim.Result) []byte {
+func writeTrace(t *testing.T, res *anesim.Result) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := report.WriteTrace(&b, res); err != nil {
+	if err := trace.Write(&b, res); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -180,8 +187,8 @@ func TestTraceSumsToTheReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, o := range []anesim.Options{{}, {Host: h, Repeat: 3, Idle: 150 * time.Millisecond}} {
-		res := samples.Run(t, samples.Read(t, profiledNetwork), o)
-		slices, counters := readTrace(t, trace(t, res))
+		res := samples.Run(t, samples.Read(t, tracedNetwork), o)
+		slices, counters := readTrace(t, writeTrace(t, res))
 		cycles, traffic, causes := map[string]uint64{}, map[string]uint64{}, map[string]uint64{}
 		ns, count := map[string]uint64{}, map[string]int{}
 		for _, s := range slices {
@@ -235,8 +242,8 @@ func TestTraceSumsToTheReport(t *testing.T) {
 
 // A tensor's flow leaves the layer that makes it and ends at one that reads it, later.
 func TestTraceFlows(t *testing.T) {
-	res := samples.Run(t, samples.Read(t, profiledNetwork), anesim.Options{Repeat: 2})
-	slices, _ := readTrace(t, trace(t, res))
+	res := samples.Run(t, samples.Read(t, tracedNetwork), anesim.Options{Repeat: 2})
+	slices, _ := readTrace(t, writeTrace(t, res))
 	type end struct {
 		name string
 		at   uint64
@@ -261,8 +268,8 @@ func TestTraceFlows(t *testing.T) {
 
 // The same run gives the same bytes.
 func TestTraceIsDeterministic(t *testing.T) {
-	m := samples.Read(t, profiledNetwork)
-	if !bytes.Equal(trace(t, samples.Run(t, m, anesim.Options{})), trace(t, samples.Run(t, m, anesim.Options{}))) {
+	m := samples.Read(t, tracedNetwork)
+	if !bytes.Equal(writeTrace(t, samples.Run(t, m, anesim.Options{})), writeTrace(t, samples.Run(t, m, anesim.Options{}))) {
 		t.Error("two traces of one network differ")
 	}
 }
@@ -346,11 +353,11 @@ func perfetto(t *testing.T) protoreflect.MessageDescriptor {
 func TestTraceIsPerfettos(t *testing.T) {
 	description := perfetto(t)
 	var load bytes.Buffer
-	if err := report.WriteLoadTrace(&load, runLoad(t)); err != nil {
+	if err := trace.WriteLoad(&load, runLoad(t)); err != nil {
 		t.Fatal(err)
 	}
 	for name, data := range map[string][]byte{
-		"network": trace(t, samples.Run(t, samples.Read(t, profiledNetwork), anesim.Options{Repeat: 2})), "load": load.Bytes(),
+		"network": writeTrace(t, samples.Run(t, samples.Read(t, tracedNetwork), anesim.Options{Repeat: 2})), "load": load.Bytes(),
 	} {
 		m := dynamicpb.NewMessage(description)
 		if err := proto.Unmarshal(data, m); err != nil {
@@ -418,7 +425,7 @@ func TestTracesOfSeveral(t *testing.T) {
 		results[name] = samples.Run(t, m, anesim.Options{})
 	}
 	var b bytes.Buffer
-	if err := report.WriteTraces(&b, "two", func(yield func(string, *anesim.Result) bool) {
+	if err := trace.WriteAll(&b, "two", func(yield func(string, *anesim.Result) bool) {
 		_ = yield(names[0], results[names[0]]) && yield(names[1], results[names[1]])
 	}); err != nil {
 		t.Fatal(err)

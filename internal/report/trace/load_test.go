@@ -1,4 +1,4 @@
-package report_test
+package trace_test
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 
 	"anesim/internal/firmware/traffic"
 	"anesim/internal/report"
+	"anesim/internal/report/trace"
 	"anesim/internal/scripts"
 )
 
@@ -35,7 +36,7 @@ func runLoad(t *testing.T) *scripts.Load {
 func TestTraceOfALoad(t *testing.T) {
 	l := runLoad(t)
 	var b bytes.Buffer
-	if err := report.WriteLoadTrace(&b, l); err != nil {
+	if err := trace.WriteLoad(&b, l); err != nil {
 		t.Fatal(err)
 	}
 	slices, counters := readTrace(t, b.Bytes())

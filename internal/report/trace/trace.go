@@ -1,4 +1,4 @@
-package report
+package trace
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"anesim"
 	"anesim/hw"
 	"anesim/hw/clock"
+	"anesim/internal/report"
 )
 
 // Tracks of a trace in display order.
@@ -69,18 +70,18 @@ var traceTracks = [...]struct {
 // counters lists the counter tracks that are set to zero when the engine stops working.
 var counters = [...]track{trackWatts, trackRateIn, trackRateOut, trackTFLOPS, trackEngines, trackL2Fill, trackKernelFill}
 
-// WriteTrace writes a trace of the run over wall time for Perfetto (ui.perfetto.dev), as
+// Write writes a trace of the run over wall time for Perfetto (ui.perfetto.dev), as
 // protocol-buffer TrackEvents. Times are rounded to nanoseconds, but each slice has its exact
 // cycles and bytes as arguments. If a brief run does not list all descriptors (see
-// [anesim.Options.Brief]), WriteTrace runs the program again.
-func WriteTrace(w io.Writer, r *anesim.Result) error {
-	return WriteTraces(w, r.Model.Name()+" on "+r.Options.Chip.Name, func(yield func(string, *anesim.Result) bool) { yield("", r) })
+// [anesim.Options.Brief]), Write runs the program again.
+func Write(w io.Writer, r *anesim.Result) error {
+	return WriteAll(w, r.Model.Name()+" on "+r.Options.Chip.Name, func(yield func(string, *anesim.Result) bool) { yield("", r) })
 }
 
-// WriteTraces writes several results, such as the points of a sweep, one after the other into one
+// WriteAll writes several results, such as the points of a sweep, one after the other into one
 // Perfetto trace called name. The sequence yields pairs of a name and a result. A result whose name
 // is not empty is enclosed in a slice with that name.
-func WriteTraces(w io.Writer, name string, results iter.Seq2[string, *anesim.Result]) error {
+func WriteAll(w io.Writer, name string, results iter.Seq2[string, *anesim.Result]) error {
 	t := &tracer{traceWriter: newTraceWriter(w)}
 	t.describeProcess(trackProcess, name)
 	for rank, k := range traceTracks {
@@ -297,11 +298,11 @@ var causeOrder = [...]hw.Cause{
 // drawDescriptor writes the slice of a descriptor, a slice for each unit of the engine that works
 // in it, and the counters.
 func (t *tracer) drawDescriptor(d *hw.DescriptorReport, s *anesim.Span, from, to uint64) {
-	rate := func(n uint64) float64 { return newRates(0, n, d.Working()).GBPerS }
+	rate := func(n uint64) float64 { return report.NewRates(0, n, d.Working()).GBPerS }
 	t.setCounter(trackWatts, from, d.Watts())
 	t.setCounter(trackRateIn, from, rate(d.DMA.Read()))
 	t.setCounter(trackRateOut, from, rate(d.DMA.Destination))
-	t.setCounter(trackTFLOPS, from, newRates(d.MACs, 0, d.Working()).TFLOPS)
+	t.setCounter(trackTFLOPS, from, report.NewRates(d.MACs, 0, d.Working()).TFLOPS)
 	t.setCounter(trackEngines, from, float64(d.Engines))
 	t.setCounter(trackKernelFill, from, float64(kernelFillBytes(d, &t.result.Options.Chip)))
 

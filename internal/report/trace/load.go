@@ -1,4 +1,4 @@
-package report
+package trace
 
 import (
 	"container/heap"
@@ -8,13 +8,14 @@ import (
 
 	"anesim/firmware/queue"
 	"anesim/internal/firmware/traffic"
+	"anesim/internal/report"
 	"anesim/internal/scripts"
 )
 
-// WriteLoadTrace writes a trace of the simulated load l for Perfetto. It has a track for the
-// engine, counters of the waiting calls, and tracks for the calls of each client. WriteLoadTrace
+// WriteLoad writes a trace of the simulated load l for Perfetto. It has a track for the
+// engine, counters of the waiting calls, and tracks for the calls of each client. WriteLoad
 // simulates the load again, because l does not hold all events.
-func WriteLoadTrace(w io.Writer, l *scripts.Load) error {
+func WriteLoad(w io.Writer, l *scripts.Load) error {
 	t := &loadTracer{traceWriter: newTraceWriter(w), load: l, next: trackFirstOfLoad, calls: map[int]int{}, lanes: make([]lanes, len(l.Config.Clients))}
 	t.describeProcess(trackProcess, "load on "+l.Options.Chip.Name)
 	t.engine = t.addTrack("engine", "Runs of descriptors, by client.", "")
@@ -26,7 +27,7 @@ func WriteLoadTrace(w io.Writer, l *scripts.Load) error {
 			t.queues[p] = t.addTrack(fmt.Sprintf("calls in queue %d", p), "Task queue of this priority, 0 the most urgent; the call that the engine runs is one of them.", "calls")
 		}
 	}
-	for _, b := range NewLoad(l).Timeline {
+	for _, b := range report.NewLoad(l).Timeline {
 		t.setCounter(t.power, roundTime(b.AtNs), b.Watts)
 		t.setCounter(t.busy, roundTime(b.AtNs), 100*b.Utilisation)
 	}
@@ -152,20 +153,4 @@ func (t *loadTracer) drawArrival(e *traffic.Event, at uint64) {
 	t.calls[e.Call] = k
 	t.beginSlice(lanes.of[k], at, "call", fmt.Sprintf("call %d", e.Call), nil, nil, argument{"priority", uint64(client.Priority)})
 	t.beginSlice(lanes.of[k], at, "call", "host", nil, nil)
-}
-
-// WriteLoadProfile writes a profile of the load l for "go tool pprof". It contains the work of the
-// engine, by client, and the energy that the engine draws while it waits. The argument file is the
-// name of the models' file.
-func WriteLoadProfile(w io.Writer, l *scripts.Load, file string) error {
-	var parts []ProfilePart
-	for i := range l.Config.Clients {
-		calls, turns := len(l.Result.Clients[i].Latencies), l.Turns[i]
-		for k, res := range turns {
-			if n := (calls + len(turns) - 1 - k) / len(turns); n > 0 { // calls with this size
-				parts = append(parts, ProfilePart{l.Config.Clients[i].Name, res, n})
-			}
-		}
-	}
-	return WriteProfiles(w, "load", file, parts, l.Result.WaitEnergy)
 }
