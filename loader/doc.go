@@ -41,8 +41,28 @@
 // gives an *UnsupportedError. All sizes are checked against the file before anything is
 // allocated, and no partial program is returned with an error.
 //
+// The files:
+//
+//	read.go                   recognizes the form of a file and calls its reader
+//	container.go, command.go, segment.go, pieces.go, numbers.go
+//	                          the hardware container: its load commands and their offsets
+//	image.go                  a container as a Program
+//	barechain.go, anec.go, firmware.go, firmware_program.go, capture.go
+//	                          readers and writers of the other forms
+//	capture_address.go, capture_transfer.go
+//	                          what captured register pairs say of memory
+//	program.go, symbols.go, banner.go
+//	                          ports, segments, symbols, the compiler's command line
+//	reloc.go, relocationgaps.go
+//	                          words that are set when a program is loaded or called, and words
+//	                          that should be but have no relocation
+//	link.go, access.go        which bytes each descriptor reads and writes
+//	build.go, buildsymbols.go, descriptor.go, rebuild.go
+//	                          containers made of tasks, constants and ports
+//	write.go                  containers as bytes
+//
 // All forms are in one package because they share Program, Port, Segment and the errors: a
-// separate package for the parts of the hardware container would need 93 exported names.
+// separate package for the parts of the hardware container would need 109 more exported names.
 //
 // The package keeps the parts of a container that it does not understand: a Program that
 // was read from a container is written with the same bytes.

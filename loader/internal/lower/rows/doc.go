@@ -11,4 +11,11 @@
 //
 // [Lower] lowers the groups of a row chain, and [LowerGroup] a single group, because some matmuls
 // are row chains of one group.
+//
+//	group.go, lower.go        the groups of a chain, and the order of its tasks
+//	rows.go, layout.go        tensors of a chain in L2: rows, columns, blocks of columns
+//	operations.go, norm.go, product.go, kernel.go, sharedinputs.go
+//	                          the tasks of each kind of group
+//	blocks.go                 matmuls over blocks of eight rows
+//	pixel*.go                 pixel chains
 package rows
