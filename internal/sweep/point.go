@@ -82,7 +82,7 @@ func (s *Sweep) RunPoint(ctx context.Context, point int) (report.ProfilePart, er
 	w, values := s.findPointProgram(point)
 	m, err := w.model, error(nil)
 	if m == nil {
-		if m, err = s.buildLayer(values); err != nil {
+		if m, err = s.newLayerModel(values); err != nil {
 			return report.ProfilePart{}, err
 		}
 	}
@@ -157,7 +157,7 @@ func (t *timer) setAxisValues(values []string) error {
 func (t *timer) timeWorkload(w *workload, values []string) (res *anesim.Result, problem string, err error) {
 	m := w.model
 	if m == nil {
-		if m, err = t.buildLayer(values); err != nil {
+		if m, err = t.newLayerModel(values); err != nil {
 			return nil, "", err
 		}
 	}

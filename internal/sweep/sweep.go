@@ -173,7 +173,7 @@ func (s *Sweep) CheckFirstPoint() error {
 		return &ArgumentError{err}
 	}
 	if s.workloads[0].model == nil {
-		_, err = s.buildLayer(values)
+		_, err = s.newLayerModel(values)
 	}
 	if errors.As(err, new(*anesim.LayerError)) {
 		return &ArgumentError{err}
@@ -181,9 +181,9 @@ func (s *Sweep) CheckFirstPoint() error {
 	return nil
 }
 
-// buildLayer returns a model of the sweep's operation in which the keys that are axes have the
+// newLayerModel returns a model of the sweep's operation in which the keys that are axes have the
 // given values.
-func (s *Sweep) buildLayer(values []string) (*anesim.Model, error) {
+func (s *Sweep) newLayerModel(values []string) (*anesim.Model, error) {
 	keys := make([]string, 0, s.keys)
 	for i := range s.keys {
 		if name := s.grid[i].name; !strings.HasPrefix(name, chipPrefix) {

@@ -62,7 +62,7 @@ var narrow = map[string]func(v float64) float64{ // for arguments from -0.7 to 0
 func (g *generator) chooseName(names ...string) string { return names[g.IntN(len(names))] }
 
 func (g *generator) emitUnary() {
-	x := g.pickFloat(0, 5)
+	x := g.pickFloatValue(0, 5)
 	if x < 0 {
 		return
 	}
@@ -132,7 +132,7 @@ func (g *generator) chooseEighth(low, high float64) float64 {
 
 // emitActivation emits an operation with parameters.
 func (g *generator) emitActivation() {
-	x := g.pickFloat(0, 5)
+	x := g.pickFloatValue(0, 5)
 	if x < 0 {
 		return
 	}
@@ -399,7 +399,7 @@ var pairs = map[string]func(x, y float64) float64{
 }
 
 func (g *generator) emitBinary() {
-	x := g.pickFloat(0, 5)
+	x := g.pickFloatValue(0, 5)
 	if x < 0 {
 		return
 	}

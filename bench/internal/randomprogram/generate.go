@@ -256,9 +256,9 @@ func (g *generator) pickValue(ok func(v *Value) bool) int {
 	return -1
 }
 
-// pickFloat returns the number of a random value with floating-point elements and a rank from low
+// pickFloatValue returns the number of a random value with floating-point elements and a rank from low
 // to high, which is seldom a constant, or -1.
-func (g *generator) pickFloat(low, high int) int {
+func (g *generator) pickFloatValue(low, high int) int {
 	constants := g.IntN(20) == 0
 	return g.pickValue(func(v *Value) bool {
 		return v.Type.IsFloat() && len(v.Dims) >= low && len(v.Dims) <= high && (constants || v.from < 0 || len(g.statements[v.from].in) > 0) && onnx.Elements(v.Dims) <= maxElements

@@ -26,7 +26,7 @@ func blockPosition(dims, blocks, at []int) int {
 
 // emitPackedLayer emits a linear layer or a convolution whose weights a file would store in a packed form.
 func (g *generator) emitPackedLayer() {
-	x := g.pickFloat(2, 4)
+	x := g.pickFloatValue(2, 4)
 	if x < 0 {
 		return
 	}

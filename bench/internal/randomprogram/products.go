@@ -45,7 +45,7 @@ func swapLastAxes(d []int) []int {
 }
 
 func (g *generator) emitMatmul() {
-	x := g.pickFloat(2, 5)
+	x := g.pickFloatValue(2, 5)
 	if x < 0 {
 		return
 	}
@@ -103,7 +103,7 @@ func (g *generator) emitMatmul() {
 }
 
 func (g *generator) emitLinear() {
-	x := g.pickFloat(1, 3)
+	x := g.pickFloatValue(1, 3)
 	if x < 0 {
 		return
 	}
@@ -135,7 +135,7 @@ func (g *generator) emitLinear() {
 
 // emitEinsum emits a product of two tensors with random letters for the axes.
 func (g *generator) emitEinsum() {
-	x := g.pickFloat(2, 4)
+	x := g.pickFloatValue(2, 4)
 	if x < 0 {
 		return
 	}
@@ -218,7 +218,7 @@ func applySoftmax(v []float64) {
 }
 
 func (g *generator) emitAttention() {
-	q := g.pickFloat(3, 4)
+	q := g.pickFloatValue(3, 4)
 	if q < 0 {
 		return
 	}
@@ -292,7 +292,7 @@ func (g *generator) emitAttention() {
 }
 
 func (g *generator) emitSoftmax() {
-	x := g.pickFloat(1, 5)
+	x := g.pickFloatValue(1, 5)
 	if x < 0 {
 		return
 	}
@@ -316,7 +316,7 @@ func (g *generator) emitSoftmax() {
 }
 
 func (g *generator) emitReduce() {
-	x := g.pickFloat(1, 5)
+	x := g.pickFloatValue(1, 5)
 	if x < 0 {
 		return
 	}
@@ -391,7 +391,7 @@ func (g *generator) emitReduce() {
 }
 
 func (g *generator) emitCumsum() {
-	x := g.pickFloat(1, 5)
+	x := g.pickFloatValue(1, 5)
 	if x < 0 {
 		return
 	}
@@ -421,7 +421,7 @@ func (g *generator) emitCumsum() {
 }
 
 func (g *generator) emitBandPart() {
-	x := g.pickFloat(2, 5)
+	x := g.pickFloatValue(2, 5)
 	if x < 0 {
 		return
 	}

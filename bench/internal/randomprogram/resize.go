@@ -32,7 +32,7 @@ func newSampler(mode string, in, out int) func(i int) float64 {
 }
 
 func (g *generator) emitResize() {
-	x := g.pickFloat(3, 5)
+	x := g.pickFloatValue(3, 5)
 	if x < 0 {
 		return
 	}

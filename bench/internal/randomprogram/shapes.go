@@ -32,7 +32,7 @@ func keepFirst(in [][]float64) [][]float64 { return [][]float64{in[0]} }
 // pickVariable returns a value of a rank from low to high that is no constant, or -1.
 func (g *generator) pickVariable(low, high int) int {
 	if g.IntN(4) != 0 {
-		return g.pickFloat(low, high)
+		return g.pickFloatValue(low, high)
 	}
 	return g.pickValue(func(v *Value) bool {
 		return v.Type != onnx.Bool && len(v.Dims) >= low && len(v.Dims) <= high && (v.from < 0 || g.statements[v.from].op != "const")
@@ -165,7 +165,7 @@ func (g *generator) formatValues(v []int) string {
 }
 
 func (g *generator) emitConcat() {
-	x := g.pickFloat(1, 5)
+	x := g.pickFloatValue(1, 5)
 	if x < 0 {
 		return
 	}
@@ -229,7 +229,7 @@ func (g *generator) emitConcat() {
 }
 
 func (g *generator) emitStack() {
-	x := g.pickFloat(0, 4)
+	x := g.pickFloatValue(0, 4)
 	if x < 0 {
 		return
 	}
@@ -259,7 +259,7 @@ func (g *generator) emitStack() {
 }
 
 func (g *generator) emitSplit() {
-	x := g.pickFloat(1, 5)
+	x := g.pickFloatValue(1, 5)
 	if x < 0 {
 		return
 	}
@@ -307,7 +307,7 @@ func (g *generator) emitSplit() {
 }
 
 func (g *generator) emitPad() {
-	x := g.pickFloat(1, 5)
+	x := g.pickFloatValue(1, 5)
 	if x < 0 {
 		return
 	}
@@ -416,7 +416,7 @@ func (g *generator) emitReverse() {
 
 // emitBlocks emits an operation that exchanges channels with blocks of pixels.
 func (g *generator) emitBlocks() {
-	x := g.pickFloat(4, 4)
+	x := g.pickFloatValue(4, 4)
 	if x < 0 {
 		return
 	}
@@ -454,7 +454,7 @@ func (g *generator) emitBlocks() {
 
 // emitGather emits a gather of elements, rows or slices, at indices of a random shape.
 func (g *generator) emitGather() {
-	x := g.pickFloat(1, 4)
+	x := g.pickFloatValue(1, 4)
 	if x < 0 {
 		return
 	}

@@ -114,7 +114,7 @@ func (g *generator) emitSliceBySize() {
 }
 
 func (g *generator) emitCrop() {
-	x := g.pickFloat(3, 5)
+	x := g.pickFloatValue(3, 5)
 	if x < 0 {
 		return
 	}

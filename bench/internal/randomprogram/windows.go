@@ -115,7 +115,7 @@ func concatenate(parts ...[]int) []int {
 }
 
 func (g *generator) emitConv() {
-	x := g.pickFloat(3, 5)
+	x := g.pickFloatValue(3, 5)
 	if x < 0 {
 		return
 	}
@@ -178,7 +178,7 @@ func (g *generator) chooseDivisor(n int) int {
 }
 
 func (g *generator) emitConvTranspose() {
-	x := g.pickFloat(3, 4)
+	x := g.pickFloatValue(3, 4)
 	if x < 0 {
 		return
 	}
@@ -279,7 +279,7 @@ func (g *generator) emitConvTranspose() {
 }
 
 func (g *generator) emitPool() {
-	x := g.pickFloat(3, 5)
+	x := g.pickFloatValue(3, 5)
 	if x < 0 {
 		return
 	}
@@ -328,7 +328,7 @@ func (g *generator) emitPool() {
 
 // emitNorm emits an operation that scales each element by a function of its neighbors or its channel.
 func (g *generator) emitNorm() {
-	x := g.pickFloat(3, 5)
+	x := g.pickFloatValue(3, 5)
 	if x < 0 {
 		return
 	}
@@ -457,7 +457,7 @@ func normalizeTo(v, out []float64, eps float64) {
 }
 
 func (g *generator) emitLayerNorm() {
-	x := g.pickFloat(1, 5)
+	x := g.pickFloatValue(1, 5)
 	if x < 0 {
 		return
 	}

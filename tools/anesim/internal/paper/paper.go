@@ -85,8 +85,8 @@ func (p *paper) addClaim(area, claim, unit string, document, model, tolerance fl
 	p.rows = append(p.rows, Row{area, claim, unit, document, model, tolerance, verdict, "computed", against, shownBy})
 }
 
-// addUpperBound adds a row for a claim of the documents that a figure is at most document.
-func (p *paper) addUpperBound(area, claim, unit string, document, model float64, shownBy, against string) {
+// addClaimAtMost adds a row for a claim of the documents that a figure is at most document.
+func (p *paper) addClaimAtMost(area, claim, unit string, document, model float64, shownBy, against string) {
 	p.addClaim(area, claim+", at most", unit, document, model, 0, shownBy, against)
 	if r := &p.rows[len(p.rows)-1]; model <= document {
 		r.Verdict = "agrees"
@@ -154,7 +154,7 @@ func (p *paper) compareLatency() error {
 	for i := range res.Report.Descriptors {
 		most = max(most, float64(res.Report.Descriptors[i].Time)/1e3)
 	}
-	p.addUpperBound(area, "a small descriptor", "us", 2.8, most, "anesim run", "Apple's model has 44 cycles, 0.03 us")
+	p.addClaimAtMost(area, "a small descriptor", "us", 2.8, most, "anesim run", "Apple's model has 44 cycles, 0.03 us")
 	return nil
 }
 

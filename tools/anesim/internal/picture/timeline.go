@@ -70,7 +70,7 @@ func Timeline(r *view.Report) *Picture {
 		}
 		tracks = append(tracks, track{"busy", "%", "l2", 80, 100, func(s *report.Span) float64 { return at[s.AtNs] }})
 	}
-	t := &timeline{spans: spans, tracks: tracks, bounds: bounds, first: first, last: last, list: powerListName(r)}
+	t := &timeline{spans: spans, tracks: tracks, bounds: bounds, first: first, last: last, list: spansFieldName(r)}
 	var names []Legend
 	if bounds {
 		names = t.newBoundLegend()
@@ -192,8 +192,8 @@ func (t *timeline) drawTrack(c *canvas, i int, y float64) {
 	c.closeWindow()
 }
 
-// powerListName returns the name of the list in the JSON report that holds the spans of a timeline.
-func powerListName(r *view.Report) string {
+// spansFieldName returns the name of the list in the JSON report that holds the spans of a timeline.
+func spansFieldName(r *view.Report) string {
 	if r.Kind == "load" {
 		return "timeline"
 	}
