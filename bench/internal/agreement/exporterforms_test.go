@@ -13,6 +13,10 @@ var exporterForms = []struct {
 	name  string
 	parts []ox.Message
 }{
+	{"nearest elements halfway between two, by factors that are not binary fractions", []ox.Message{
+		ox.Input("x", 1, 2, 9, 7), ox.Constant("s", []int{4}, 1, 1, 1.7, 0.6), ox.Node("Resize", "a", inputNames("x", "", "s"), ox.Text("mode", "nearest"), ox.Text("nearest_mode", "round_prefer_ceil")),
+		ox.Node("Resize", "b", inputNames("x", "", "s"), ox.Text("mode", "nearest"), ox.Text("nearest_mode", "floor")), ox.Node("Sub", "y", inputNames("a", "b")),
+	}},
 	{"int4 weights with a scale for each row", []ox.Message{
 		ox.Input("x", 2, 3), ox.Nibbles("w", 22, []int{3, 5}, -8, 7, 1, -1, 0, 2, 3, -4, 5, -6, 7, 0, 1, 1, -8), ox.Constant("s", []int{3}, 0.5, 0.25, 2),
 		ox.Node("DequantizeLinear", "d", inputNames("w", "s"), ox.Int("axis", 0)), ox.Node("MatMul", "y", inputNames("x", "d")),

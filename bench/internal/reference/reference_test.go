@@ -90,6 +90,11 @@ func operatorTests() []operatorTest {
 		{"MaxPool", square, part(ox.Node("MaxPool", "y", in("x"), ox.List("kernel_shape", 2, 2))), floats([]int{1, 1, 2, 2}, 5, 6, 8, 9)},
 		{"AveragePool without its padding", square, part(ox.Node("AveragePool", "y", in("x"), ox.List("kernel_shape", 2, 2), ox.List("pads", 1, 1, 0, 0), ox.List("strides", 2, 2))),
 			floats([]int{1, 1, 2, 2}, 1, 2.5, 5.5, 7)},
+		// The elements that onnxruntime 1.30 selects.
+		{"Resize by 1.7, with ties up", floats([]int{1, 9}, 0, 1, 2, 3, 4, 5, 6, 7, 8), part(ox.Constant("s", []int{2}, 1, 1.7),
+			ox.Node("Resize", "y", in("x", "", "s"), ox.Text("nearest_mode", "round_prefer_ceil"))), floats([]int{1, 15}, 0, 0, 1, 2, 2, 3, 3, 4, 5, 5, 6, 6, 7, 7, 8)},
+		{"Resize by 0.6, down", floats([]int{1, 7}, 0, 1, 2, 3, 4, 5, 6), part(ox.Constant("s", []int{2}, 1, 0.6),
+			ox.Node("Resize", "y", in("x", "", "s"), ox.Text("nearest_mode", "floor"))), floats([]int{1, 4}, 0, 2, 3, 5)},
 		{"Resize to twice", floats([]int{1, 1, 1, 2}, 0, 4), part(ox.Constant("s", []int{4}, 1, 1, 1, 2),
 			ox.Node("Resize", "y", in("x", "", "s"), ox.Text("mode", "linear"))), floats([]int{1, 1, 1, 4}, 0, 1, 3, 4)},
 		{"LayerNormalization", floats([]int{1, 2}, -3, 3), part(ox.Constant("s", []int{2}, 1, 2), ox.Constant("b", []int{2}, 0, 1),

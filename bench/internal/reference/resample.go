@@ -223,34 +223,36 @@ func (r *resampling) resampleAxis(x *tensor.Tensor, axis int) (*tensor.Tensor, e
 
 // inputCoordinate returns the coordinate along the input axis from which output element o is
 // interpolated. It returns an error if the coordinate_transformation_mode is unknown.
-func (r *resampling) inputCoordinate(o float64) (float64, error) {
-	n, out := float64(r.n), float64(r.out)
+func (r *resampling) inputCoordinate(place float64) (float64, error) {
+	// onnxruntime computes coordinates in float32, and its ties are those of its roundings.
+	o, scale, n, out := float32(place), float32(r.scale), float32(r.n), float32(r.out)
 	switch r.mode {
 	case "half_pixel":
-		return (o+0.5)/r.scale - 0.5, nil
+		return float64((o+0.5)/scale - 0.5), nil
 	case "half_pixel_symmetric":
-		whole := n * r.scale // the output's extent before rounding down
-		return n/2*(1-out/whole) + (o+0.5)/r.scale - 0.5, nil
+		whole := float32(n * scale) // the output's extent before rounding down
+		return float64(float32(n/2*(1-out/whole)) + (o+0.5)/scale - 0.5), nil
 	case "pytorch_half_pixel":
 		if r.out == 1 {
 			return 0, nil
 		}
-		return (o+0.5)/r.scale - 0.5, nil
+		return float64((o+0.5)/scale - 0.5), nil
 	case "align_corners":
 		if r.out == 1 {
 			return 0, nil
 		}
 		// ONNX's tests do not round n*scale to a whole extent; onnxruntime does.
-		return o * (n - 1) / (n*r.scale - 1), nil
+		return float64(float32(o*(n-1)) / float32(float64(float64(r.n)*r.scale)-1)), nil
 	case "asymmetric":
-		return o / r.scale, nil
+		return float64(o / scale), nil
 	case "tf_half_pixel_for_nn":
-		return (o + 0.5) / r.scale, nil
+		return float64((o + 0.5) / scale), nil
 	case "tf_crop_and_resize":
+		start, end := float32(r.start), float32(r.end)
 		if r.out == 1 {
-			return 0.5 * (r.start + r.end) * (n - 1), nil
+			return float64(float32(0.5*(start+end)) * (n - 1)), nil
 		}
-		return r.start*(n-1) + o*(r.end-r.start)*(n-1)/(out-1), nil
+		return float64(float32(start*(n-1)) + float32(float32(o*(end-start))*(n-1))/(out-1)), nil
 	}
 	return 0, fmt.Errorf("unknown coordinate_transformation_mode %q; want an ONNX mode such as half_pixel or align_corners", r.mode)
 }

@@ -121,35 +121,38 @@ func (a *resizedAxis) keepsElements() bool {
 }
 
 // coordinate returns the position on the original axis from which element o of the resized axis is
-// computed.
+// computed. It rounds to float32 as onnxruntime does, which decides where a coordinate is halfway between
+// two elements: 8.5/1.7 is 5 in float32, and less in float64 if the factor was rounded before.
 func (a *resizedAxis) coordinate(o int) float64 {
-	x := float64(o)
+	x, scale, in, out := float32(o), float32(a.scale), float32(a.in), float32(a.out)
+	half := (x+0.5)/scale - 0.5
 	switch a.coordinates {
 	case "half_pixel":
-		return (x+0.5)/a.scale - 0.5
+		return float64(half)
 	case "pytorch_half_pixel":
 		if a.out == 1 {
 			return 0
 		}
-		return (x+0.5)/a.scale - 0.5
+		return float64(half)
 	case "align_corners":
 		// Use the length before it is rounded down.
 		if length := float64(a.scale * float64(a.in)); length > 1 {
-			return x * float64(a.in-1) / (length - 1)
+			return float64(float32(x*(in-1)) / float32(length-1))
 		}
 		return 0
 	case "tf_half_pixel_for_nn":
-		return (x + 0.5) / a.scale
+		return float64((x + 0.5) / scale)
 	case "half_pixel_symmetric":
-		adjust := float64(a.out) / (a.scale * float64(a.in))
-		return float64(float64(a.in)/2*(1-adjust)) + (x+0.5)/a.scale - 0.5
+		adjust := out / float32(scale*in)
+		return float64(float32(in/2*(1-adjust)) + (x+0.5)/scale - 0.5)
 	case "tf_crop_and_resize":
+		start, end := float32(a.start), float32(a.end)
 		if a.out == 1 {
-			return 0.5 * (a.start + a.end) * float64(a.in-1)
+			return float64(float32(0.5*(start+end)) * (in - 1))
 		}
-		return float64(a.start*float64(a.in-1)) + x*(a.end-a.start)*float64(a.in-1)/float64(a.out-1)
+		return float64(float32(start*(in-1)) + float32(float32(x*(end-start))*(in-1))/(out-1))
 	}
-	return x / a.scale
+	return float64(x / scale)
 }
 
 // isOutside reports whether element o of the resized axis gets the extrapolation value, because its
