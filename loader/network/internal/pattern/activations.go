@@ -230,7 +230,7 @@ func (m *matcher) matchClip(out *graph.Value) *graph.Node {
 	if c.x == nil || c.nodes < 2 || c.stated || c.slope != 1 || c.shift != 0 || math.IsInf(c.low, 0) || math.IsInf(c.high, 0) {
 		return nil
 	}
-	if t := m.typeOf(c.x, maxDepth); t != 0 && !isEngineFloat(t) {
+	if t := m.typeOf(c.x); t != 0 && !isEngineFloat(t) {
 		return nil
 	}
 	return newUnaryNode("Clip", c.x, map[string]*graph.Attr{"min": {Float: float32(c.low)}, "max": {Float: float32(c.high)}})

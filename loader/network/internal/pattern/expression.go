@@ -29,7 +29,7 @@ func (m *matcher) skipCopies(tensor *graph.Value) *graph.Value {
 		if !ok || !isCopy(m.nodes[i]) {
 			return tensor
 		}
-		if n := m.nodes[i]; n.Op == "Cast" && (!isEngineFloat(m.typeOf(tensor, maxDepth)) || !isEngineFloat(m.typeOf(n.In[0], maxDepth))) {
+		if n := m.nodes[i]; n.Op == "Cast" && (!isEngineFloat(m.typeOf(tensor)) || !isEngineFloat(m.typeOf(n.In[0]))) {
 			return tensor
 		}
 		tensor = m.nodes[i].In[0]
@@ -40,9 +40,19 @@ func (m *matcher) skipCopies(tensor *graph.Value) *graph.Value {
 // isEngineFloat reports whether t is a floating-point type whose numbers the engine rounds to fp16.
 func isEngineFloat(t graph.Type) bool { return t.IsFloat() && !t.IsSmallFloat() }
 
-// typeOf returns the element type of a tensor, or 0 if nothing within depth nodes before it states the
-// type.
-func (m *matcher) typeOf(tensor *graph.Value, depth int) graph.Type {
+// typeOf returns the element type of a tensor, or 0 if nothing within maxDepth nodes before it states the
+// type. The matcher keeps it, because finding it may take a step for each path of that length.
+func (m *matcher) typeOf(tensor *graph.Value) graph.Type {
+	t, ok := m.types[tensor]
+	if !ok {
+		t = m.findType(tensor, maxDepth)
+		m.types[tensor] = t
+	}
+	return t
+}
+
+// findType is typeOf for paths of at most depth nodes.
+func (m *matcher) findType(tensor *graph.Value, depth int) graph.Type {
 	switch c := m.findConstant(tensor); {
 	case tensor.Type != 0:
 		return tensor.Type
@@ -62,11 +72,11 @@ func (m *matcher) typeOf(tensor *graph.Value, depth int) graph.Type {
 	case "Exp", "Log", "Erf", "Tanh", "Sigmoid", "Sqrt", "Reciprocal", "Softmax", "Conv", "LayerNormalization", "BatchNormalization":
 		return graph.Float // or another type of floating-point numbers
 	case "MatMul", "Gemm", "ReduceMean", "ReduceSum", "ReduceMax", "Transpose", "Reshape", "Slice", "Concat", "Split", "Squeeze", "Unsqueeze":
-		return m.typeOf(n.In[0], depth-1)
+		return m.findType(n.In[0], depth-1)
 	}
 	if ops.Of(n.Op).Has(ops.Elementwise) && n.Op != "Where" {
 		for _, in := range n.In {
-			if t := m.typeOf(in, depth-1); t != 0 {
+			if t := m.findType(in, depth-1); t != 0 {
 				return t
 			}
 		}

@@ -19,7 +19,7 @@ type Match struct {
 // matches. If one group is part of another, Find returns the larger group. No match removes a
 // tensor in outputs.
 func Find(nodes []*graph.Node, outputs []*graph.Value) (map[int]*Match, map[int]bool) {
-	m := &matcher{nodes: nodes, maker: map[*graph.Value]int{}, readers: map[*graph.Value]int{}}
+	m := &matcher{nodes: nodes, maker: map[*graph.Value]int{}, readers: map[*graph.Value]int{}, types: map[*graph.Value]graph.Type{}}
 	for i := range nodes {
 		for _, out := range nodes[i].Out {
 			m.maker[out] = i
@@ -87,8 +87,9 @@ type matcher struct {
 	nodes   []*graph.Node
 	maker   map[*graph.Value]int // index of the node that produces a tensor
 	readers map[*graph.Value]int
-	visited []int // indices of the nodes in the current match
-	steps   int   // nodes that the current match may still read in polynomials
+	types   map[*graph.Value]graph.Type // element types that were asked for
+	visited []int                       // indices of the nodes in the current match
+	steps   int                         // nodes that the current match may still read in polynomials
 }
 
 // patterns lists the patterns in the order in which they are tried.

@@ -310,3 +310,16 @@ func TestAdvance(t *testing.T) {
 		}
 	}
 }
+
+// TestSharedOperands holds that nodes that share operands, so that a small graph has very many paths, are
+// read in a bounded number of steps.
+func TestSharedOperands(t *testing.T) {
+	text := "a0 = Exp x"
+	for i := range 2000 {
+		text += fmt.Sprintf("; m%[1]d = Mul a%[1]d a%[1]d; s%[1]d = Add m%[1]d a%[1]d; a%[2]d = Cast s%[1]d to=1", i, i+1)
+	}
+	f := parseGraph(text)
+	if found, _ := Find(f.nodes, []*graph.Value{f.valueOf("a2000")}); len(found) != 0 {
+		t.Errorf("%d groups; want none", len(found))
+	}
+}
