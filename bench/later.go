@@ -8,6 +8,7 @@ import (
 
 	"anesim/hw"
 	"anesim/hw/clock"
+	"anesim/hw/evidence"
 	"anesim/hw/host"
 	"anesim/hw/machine"
 	"anesim/internal/measured"
@@ -103,21 +104,37 @@ func estimateLater() (list []LaterResidual, unmodelled []error, err error) {
 			return nil, nil, err
 		}
 		e := c.estimate(laterChip(&m, r), host.Host{})
+		e.Engine += quantizing(&m.Chip, r, c.Host)
 		list = append(list, LaterResidual{Row: r, Machine: m.Name, Engine: e.Engine, load: c.Host})
 	}
 	return list, unmodelled, nil
 }
 
+// quantizing returns the time for a row with 8-bit activations in which the planar engine turns its fp16 input into 8-bit
+// values and its result back, an element at a time. On an M4, the layers of two tools whose input and output are
+// large take that much longer than their arithmetic. Calls through Core AI, of an M5 Pro, do not.
+func quantizing(c *hw.Chip, r *measured.Row, load host.Load) clock.Nanoseconds {
+	if r.Activations != "int8" || r.Path == "coreai" {
+		return 0
+	}
+	const elementBytes = 2
+	elements := float64(load.In+load.Out) / elementBytes
+	return clock.Hertz(c.PlanarRate.Value).Time(clock.Cycles(elements))
+}
+
 // laterChip returns the chip of m for row r: at the row's clock, at twice the rate for 8-bit
-// activations, which the array of H16 and later multiplies so (503 of 512 a core on an M4 Pro), and
-// with weights from the system cache if all layers of a chain share them.
+// activations, which the array of H16 and later multiplies so (503 of 512 a core on an M4 Pro) and of which memory and
+// DMA move twice as many, and with weights from the system cache if all layers of a chain share them.
 func laterChip(m *machine.Machine, r *measured.Row) hw.Chip {
 	c := m.Chip
 	if r.Clock > 0 {
 		c = c.AtClock(clock.Hertz(r.Clock) * 1e6)
 	}
 	if r.Activations == "int8" {
-		c.Clock.Value *= 2 // and the rates of memory stay
+		// The rates of weights stay: their bytes are counted.
+		for _, k := range [...]*evidence.Constant{&c.Clock, &c.ReadRate, &c.TotalRate, &c.TileRate} {
+			k.Value *= 2
+		}
 	}
 	if r.Shared {
 		c.LaneRate.Value *= 16

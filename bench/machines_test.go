@@ -117,7 +117,7 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// Machines after the M1: of the rows whose machine the fit had not seen, half are within 24 %, a third
+// Machines after the M1: of the rows whose machine the fit had not seen, half are within 12 %, a sixth
 // of the 72 % of the best public cost model. Their intervals hold four of five in every cut.
 func TestLaterMachines(t *testing.T) {
 	list, unmodelled, err := CompareLater()
@@ -139,8 +139,8 @@ func TestLaterMachines(t *testing.T) {
 		t.Logf("%s: %v, bias %+.1f %%, %d of %d inside", s.Machine, s.Summary, 100*s.Bias, s.Holds.Holds, s.Holds.N)
 	}
 	all := summaries[len(summaries)-1]
-	if all.Median > 0.24 {
-		t.Errorf("median %.1f %%; want at most 24 %%", 100*all.Median)
+	if all.Median > 0.12 {
+		t.Errorf("median %.1f %%; want at most 12 %%", 100*all.Median)
 	}
 	checkShares(t, "later machines", LaterCoverage(list))
 	// The engine's part has an interval of its own, from other machines. Where a machine's own rows lie
