@@ -14,6 +14,10 @@ type Hertz float64
 // Nanoseconds measures a duration in nanoseconds. It may have a fraction.
 type Nanoseconds float64
 
+// Longest is the longest time that a simulation of several calls may take, 2500 hours. A float64 holds
+// every number of nanoseconds up to 2^53, 2502 hours; beyond it, differences of times lose digits.
+const Longest Nanoseconds = 2500 * 3600e9
+
 // Nanojoules measures an energy in nanojoules.
 type Nanojoules float64
 

@@ -227,6 +227,8 @@ func TestScriptErrors(t *testing.T) {
 		"expect notified PROGRAM_EVEN 1":                                    `line 1: unknown notification "PROGRAM_EVEN"; did you mean PROGRAM_EVENT?`,
 		"expect event x 1":                                                  `line 1: invalid event "x"; want a number`,
 		"expect ok":                                                         `line 1: no earlier step has an outcome; want "ok"`,
+		"wait 2500h\nwait 1us\nhold":                                        "line 2: the clock has passed 2500 hours, up to which times are exact to the nanosecond",
+		"until 9223372036854775807ns":                                       "line 1: the clock has passed 2500 hours",
 		"until never":                                                       `line 1: invalid time "never"; want a duration since the start, such as 1.5ms`,
 		"signal 1":                                                          `line 1: step "signal" has too few operands (1); want at least 2`,
 		"model a layers add c=4 / reluu c=4":                                `line 1: unknown operation "reluu"`,

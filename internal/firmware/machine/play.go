@@ -102,6 +102,9 @@ func (s *Script) Play(ctx context.Context, w io.Writer, models Models) (*Machine
 		if ctx.Err() != nil {
 			return p.machine, ctx.Err()
 		}
+		if p.machine != nil && p.machine.Now() > clock.Longest {
+			return p.machine, &ScriptError{Line: l.number, What: fmt.Sprintf("the clock has passed %v hours, up to which times are exact to the nanosecond", float64(clock.Longest/3600e9))}
+		}
 	}
 	if p.machine == nil {
 		if err := p.startMachine(ctx); err != nil {

@@ -150,8 +150,8 @@ func (e *ConfigError) Error() string {
 // otherwise.
 func (c *Config) Check() error {
 	// Comparisons are written so that NaN is refused.
-	if !(c.Duration > 0) || math.IsInf(float64(c.Duration), 0) {
-		return &ConfigError{What: fmt.Sprintf("duration is %v; want a positive, finite time", c.Duration)}
+	if !(c.Duration > 0 && c.Duration <= clock.Longest) {
+		return &ConfigError{What: fmt.Sprintf("duration is %v; want more than 0 and at most %v", c.Duration, clock.Longest)}
 	}
 	if len(c.Clients) == 0 {
 		return &ConfigError{What: "missing clients; want at least one"}

@@ -77,8 +77,10 @@ func TestTooManyCalls(t *testing.T) {
 		err      string // "" for none
 	}{
 		{"back to back", []traffic.Client{back}, month, "calls return every 10ns, for 720h0m0s; want at most 10 million"},
-		{"1024 threads", []traffic.Client{threads}, 9e18, "want at most 10 million"},
-		{"the largest duration", []traffic.Client{back}, math.MaxInt64, "calls return every 10ns"},
+		{"1024 threads", []traffic.Client{threads}, clock.Longest, "want at most 10 million"},
+		{"the longest duration", []traffic.Client{back}, clock.Longest, "calls return every 10ns, for 2500h0m0s"},
+		{"a longer one", []traffic.Client{rare}, clock.Longest + 1, "want more than 0 and at most 9000000.000 s"},
+		{"none that ends", []traffic.Client{rare}, clock.Nanoseconds(math.Inf(1)), "want more than 0 and at most"},
 		{"random", []traffic.Client{fast}, month, "want at most 10 million"},
 		{"a thousand an hour", []traffic.Client{rare}, month, ""},
 	} {

@@ -164,6 +164,7 @@ func TestPipelineUnderLoad(t *testing.T) {
 func TestLoadRefusals(t *testing.T) {
 	for text, want := range map[string]string{
 		"": `line 1: script is empty; want a mapping with "duration" and "clients"`,
+		"duration: 2500h1ns\nclients: [{layer: relu}]":                         "line 1: duration 2500h0m0.000000001s is too long; want at most 2500h0m0s",
 		"duration: 1s\nclients: [{layer: relu, bind: {k: 3}}]":                 `line 2: client "client 1": "bind" requires "model"`,
 		"duration: 1s\nclients: [{model: m, bind: k}]":                         `line 2: malformed "bind"; want a mapping from run-time parameters to values, such as {k: [32, 64]}`,
 		"duration: 1s\nclients: [{model: m, bind: {k: []}}]":                   `line 2: parameter "k" has 0 values; want 1 to 1024`,

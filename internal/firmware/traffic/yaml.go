@@ -18,6 +18,7 @@ import (
 	"anesim/firmware/engine"
 	"anesim/firmware/queue"
 	"anesim/hw/chip"
+	"anesim/hw/clock"
 	"anesim/internal/firmware/broker"
 	"anesim/internal/spelling"
 )
@@ -324,6 +325,9 @@ func readDuration(n *yaml.Node, to *time.Duration) error {
 	d, err := time.ParseDuration(n.Value)
 	if n.Kind != yaml.ScalarNode || err != nil || d <= 0 {
 		return newNodeError(n, "invalid duration %q; want a positive duration such as 500ms", n.Value)
+	}
+	if longest := time.Duration(clock.Longest); d > longest {
+		return newNodeError(n, "duration %v is too long; want at most %v", d, longest)
 	}
 	*to = d
 	return nil
