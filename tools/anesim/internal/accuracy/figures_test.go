@@ -159,7 +159,7 @@ func (f *figures) readmePrograms() figure {
 func (f *figures) readmeLatency() figure {
 	all := f.summaries(func(a *bench.Accuracy) []bench.Group { return a.Tiers }, "all")
 	engine := f.summaries(func(a *bench.Accuracy) []bench.Group { return a.Tiers }, "T0")
-	return figure{"README.md", "| time of a call |", fmt.Sprintf("| time of a call | %d published calls on M1 machines | unseen %s; of the %d that the engine dominates %s; the %s intervals held %s |",
+	return figure{"README.md", "| time of a call |", fmt.Sprintf("| time of a call | %d published calls on M1 machines | unseen %s; for the %d in which the engine takes most of the time, %s; the %s intervals held %s |",
 		all[2].N, withBias(all[2]), engine[2].N, withBias(engine[2]), hw.IntervalPercent, f.held(bench.BySession, "all"))}
 }
 
@@ -265,7 +265,7 @@ func (f *figures) page() []figure {
 	list = append(list, figure{page, "On machines from M2 to M6", wrap(fmt.Sprintf(
 		"On machines from M2 to M6, %d published calls have a median error of %s, p90 %.0f%%, each with the constants of a call fitted without its machine; %.0f%% lie inside their intervals (`anesim accuracy --machines`). The times are those of an M1's program at the clock and the memory rate of the machine. Its rate for tensors was chosen with all rows in sight. Programs of those generations and skipped zero weights are not modelled. For rows with 8-bit activations (M4 and later) the array runs at twice its rate, which a network of yours does not get. Energies are not known: the rail power that some of the rows state is in no fit.",
 		all.N, withBias(all.Summary), 100*all.P90, 100*all.Holds.Share()), "")}, figure{page, laterHead, laterHead + "\n" + strings.Join(each, "\n")})
-	list = append(list, figure{"README.md", "| time on later machines |", fmt.Sprintf("| time on later machines | %d published calls on M2 to M6, scaled from an M1's program | unseen machine %s; the %s intervals held %.0f%% |",
+	list = append(list, figure{"README.md", "| time on later machines |", fmt.Sprintf("| time on later machines | %d published calls on M2 to M6, as an M1's program at their clock | unseen machine %s; the %s intervals held %.0f%% |",
 		all.N, withBias(all.Summary), hw.IntervalPercent, 100*all.Holds.Share())})
 	family := &f.phones[len(f.phones)-1]
 	return append(list, figure{page, "On phones with an A14", wrap(fmt.Sprintf(
