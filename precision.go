@@ -13,10 +13,10 @@ import (
 // layer. The share is one of norms. Smaller losses are within the usual error of fp16.
 const minDroppedShare = 0.01
 
-// PrecisionNotes describes the losses of precision in the values of a run, in one sentence each.
-// One note is about the first descriptor whose result has an infinity or a NaN. Another is about
-// layers with weights so small that the engine drops their products with small inputs. PrecisionNotes returns nil if there
-// was no loss, or if no values were computed.
+// PrecisionNotes describes the losses of precision in the values of a run, in one sentence each. One note
+// is about the first descriptor whose result has an infinity or a NaN. Another is about layers with
+// weights so small that the engine drops their products with small inputs. PrecisionNotes returns nil if
+// there was no loss, or if no values were computed.
 func (r *Result) PrecisionNotes() (notes []string) {
 	if !r.Options.Values {
 		return nil

@@ -37,8 +37,9 @@ func Run(p *loader.Program, o Options) (*Result, error) {
 // A Core ML program keeps its states from call to call of a run with o.Repeat. They stay in device
 // memory, as with o.State, or the host copies them; see [Result.CopiedStates].
 //
-// The error is an *[OptionError], an *[InputError], a *[MissingWeightsError], a *[StateError], any
-// error from ctx, or one that reports a mistake in the program. Canceling ctx stops the run between two descriptors.
+// The error is an *[OptionError], an *[InputError], a *[MissingWeightsError], a *[StateError], any error
+// from ctx, or one that reports a mistake in the program. Canceling ctx stops the run between two
+// descriptors.
 func (m *Model) Run(ctx context.Context, o Options) (*Result, error) {
 	o, err := o.withDefaults()
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"anesim/hw/evidence"
 )
 
-// MaxByte is the largest 8-bit element that the model computes. The engines treat 8-bit elements as
-// whole numbers: a table reads the number that an element holds, and its result is rounded to an
-// element. This is inferred from the one program that uses them, the negation of truth values,
-// whose table works for any number. A tie is rounded away from zero, as an M5 Pro quantizes all
-// finite fp16 values (cadamcat/llms-on-apple-neural-engine). No program shows whether the highest bit is a sign. Numbers
-// from 0 to 127 are therefore computed, and a task that meets another one claims no values.
+// MaxByte is the largest 8-bit element that the model computes. The engines treat 8-bit elements as whole
+// numbers: a table reads the number that an element holds, and its result is rounded to an element. This
+// is inferred from the one program that uses them, the negation of truth values, whose table works for any
+// number. A tie is rounded away from zero, as an M5 Pro quantizes all finite fp16 values
+// (cadamcat/llms-on-apple-neural-engine). No program shows whether the highest bit is a sign. Numbers from
+// 0 to 127 are therefore computed, and a task that meets another one claims no values.
 const MaxByte = math.MaxInt8
 
 // byteRows reads and writes rows of 8-bit elements as the numbers they hold.

@@ -2,8 +2,9 @@ package host
 
 import "anesim/hw/evidence"
 
-// newPreset returns a host of machines with the given chip, with the given hold time, whose constants
-// have the values v and the given source. It marks constants with value 0 as assumed, because no measurement shows such a cost.
+// newPreset returns a host of machines with the given chip, with the given hold time, whose constants have
+// the values v and the given source. It marks constants with value 0 as assumed, because no measurement
+// shows such a cost.
 func newPreset(name, chip, source string, v Vector, hold float64) Host {
 	units := [...]string{"us/call", "us/MB", "us/MB", "us/MB", "ns/output", "ns/output", "us/MB"}
 	h := Host{Name: name, Chip: chip}
@@ -28,8 +29,8 @@ const rows = "fitted to the public rows (TestCalibration in bench) of "
 // call where they are small, those of iOS 16 and later 360 to 440.
 var phone, phone2022 = Vector{399}, Vector{631}
 
-// newLiveHost returns the host whose calls take the stages of the documents' latency budget as they were measured,
-// without a fit. The budget includes the copies of a small call and has no rates.
+// newLiveHost returns the host whose calls take the stages of the documents' latency budget as they were
+// measured, without a fit. The budget includes the copies of a small call and has no rates.
 func newLiveHost() Host {
 	h := newPreset("macos-guide-live", "m1", "", Vector{}, 0)
 	h.Floor = evidence.New(BudgetSum(), "us/call", evidence.Measured, "latency budget of a small dispatch: the sum of its stages")

@@ -235,8 +235,8 @@ type Spill struct {
 }
 
 // A TooLarge is a program that needs more memory than the engine can address, or a longer section of
-// weights than Apple's compiler makes. Layer is the one with whose weights it passes the limit. Cuts names the layers that would begin programs of their own; it
-// is empty if no cut helps.
+// weights than Apple's compiler makes. Layer is the one with whose weights it passes the limit. Cuts names
+// the layers that would begin programs of their own; it is empty if no cut helps.
 type TooLarge struct {
 	Program int      `json:"program"`
 	Bytes   uint64   `json:"bytes"`

@@ -60,8 +60,8 @@ func parseGoals(list string, header []string) ([]goal, error) {
 }
 
 // parseGoal returns the goal with the given name, such as "power" or "chip.Engines". The time is that of a
-// call on a machine, and without one that of the engine. The power is always the engine's while it works. It returns ok
-// = false if the name is unknown or the header lacks a column that the goal needs.
+// call on a machine, and without one that of the engine. The power is always the engine's while it works.
+// It returns ok = false if the name is unknown or the header lacks a column that the goal needs.
 func parseGoal(name string, header []string) (goal, bool) {
 	g := goal{name: name, over: -1}
 	column := name

@@ -65,8 +65,8 @@ func convolve(in plane, w, bias []float64, out, kh, kw, groups int, stride, dila
 	})
 }
 
-// deconvolve computes a transposed convolution by its definition: each element of the input adds the weights to the result,
-// of which the borders are cut off.
+// deconvolve computes a transposed convolution by its definition: each element of the input adds the
+// weights to the result, of which the borders are cut off.
 func deconvolve(in plane, w []float64, out, k, stride, cut, h, width int) plane {
 	p := newPlane(out, h, width, func(int, int, int) float64 { return 0 })
 	for i := range in.c {

@@ -171,7 +171,8 @@ func (p *milProgram) normalizeChannels(x milTensor) milTensor {
 	return p.binary("mul", p.binary("add", x, channels()), channels())
 }
 
-// A milWindow is the window of a convolution: its size, stride and padding before and after, on every spatial axis.
+// A milWindow is the window of a convolution: its size, stride and padding before and after, on every
+// spatial axis.
 type milWindow struct{ size, stride, pad int }
 
 // conv adds a convolution with a bias on the axes after the channels.

@@ -2,8 +2,8 @@ package architectures
 
 import "math"
 
-// addAttention adds attention of x, of shape [1, tokens, width], to itself. mask is added to the scores if it has a
-// name.
+// addAttention adds attention of x, of shape [1, tokens, width], to itself. mask is added to the scores if
+// it has a name.
 func (p *milProgram) addAttention(x milTensor, heads int, mask milTensor) milTensor {
 	tokens, width := x.shape[1], x.shape[2]
 	split := func() milTensor {
@@ -94,8 +94,8 @@ func LlamaMLP(blocks int) string {
 	return a.b.String()
 }
 
-// DepthAnything returns Depth Anything small: a vision transformer with patches of 14x14 and a head that merges four of
-// its results, of 48, 96, 192 and 384 channels, at growing sizes.
+// DepthAnything returns Depth Anything small: a vision transformer with patches of 14x14 and a head that
+// merges four of its results, of 48, 96, 192 and 384 channels, at growing sizes.
 func DepthAnything(height, width int) string {
 	const channels, heads, layers, features = 384, 6, 12, 64
 	rows, columns := height/14, width/14

@@ -6,8 +6,9 @@ import (
 	"anesim/internal/network/onnx"
 )
 
-// toChannelsFirst and toChannelsLast transpose an image between TensorFlow's order, channels last, and ONNX's. tf2onnx
-// writes one before and one behind each operator that ONNX defines for channels that come second.
+// toChannelsFirst and toChannelsLast transpose an image between TensorFlow's order, channels last, and
+// ONNX's. tf2onnx writes one before and one behind each operator that ONNX defines for channels that come
+// second.
 func (w *writer) toChannelsFirst(x string) string { return w.transpose(x, 0, 3, 1, 2) }
 func (w *writer) toChannelsLast(x string) string  { return w.transpose(x, 0, 2, 3, 1) }
 

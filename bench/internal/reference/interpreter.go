@@ -29,8 +29,8 @@ type Options struct {
 	// Sigmoid and Tanh. If Function is nil, all functions are exact.
 	Function func(name string, x float64) (y float64, ok bool)
 	// Reduce computes the sums of convolutions and matmuls, for instance as a device does:
-	// Arithmetic.Reduce of package summation. For each l it adds the sum of panel[k*len(acc)+l]*taps[k] over all k to
-	// acc[l], which holds the bias or 0. If Reduce is nil, all sums are computed in float64.
+	// Arithmetic.Reduce of package summation. For each l it adds the sum of panel[k*len(acc)+l]*taps[k]
+	// over all k to acc[l], which holds the bias or 0. If Reduce is nil, all sums are computed in float64.
 	// Transposed convolutions, means and matmuls of quantized operators never use Reduce.
 	Reduce func(acc, panel, taps []float64)
 	// Observe is called after each node with its results, including nodes in branches and loop

@@ -78,11 +78,12 @@ var inf = math.Inf(1)
 // 10.40625 on; inferred for other chips.
 const SoftplusEnd = 10.40625
 
-// activations has one row per Activation. Clamps, steps and knots are those of tables in real
-// programs where such tables exist: TestIdentity counts the tables that agree in every byte. The
-// clamps of Erf and Softplus give the end values of silicon (measured: erf(NaN) = 1, softplus is +0
-// from SoftplusEnd to +inf). The weights of 0 for GELU and SiLU are fitted to the vendor's knots at 0, which an M6 shows
-// too: -0.000754 and -0.001704. The end value of Log2 is the vendor's; with it ln(1+exp(x)) gives the +0 that silicon has for softplus(+inf).
+// activations has one row per Activation. Clamps, steps and knots are those of tables in real programs
+// where such tables exist: TestIdentity counts the tables that agree in every byte. The clamps of Erf and
+// Softplus give the end values of silicon (measured: erf(NaN) = 1, softplus is +0 from SoftplusEnd to
+// +inf). The weights of 0 for GELU and SiLU are fitted to the vendor's knots at 0, which an M6 shows too:
+// -0.000754 and -0.001704. The end value of Log2 is the vendor's; with it ln(1+exp(x)) gives the +0 that
+// silicon has for softplus(+inf).
 var activations = [numActivations]activation{
 	Sigmoid:  {"sigmoid", logistic, TableSpec{Mode: ModePlain, StepLog: 1, Low: -9.9375, High: 8.3203125, Below: 0, Above: 1}, 0},
 	Tanh:     {"tanh", math.Tanh, TableSpec{Mode: ModeOdd, StepLog: 3, Low: 0, High: 4, Below: 0, Above: 1}, 0},

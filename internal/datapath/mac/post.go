@@ -6,9 +6,9 @@ import (
 	"github.com/x448/float16"
 )
 
-// A Post describes the steps between the accumulators of an output channel and the fp16 results: a
-// scale, a bias, ReLU or an activation table, and one rounding, or three with a table. Post{Scale: 1} only rounds. The
-// zero Post is not useful, because it multiplies by 0.
+// A Post describes the steps between the accumulators of an output channel and the fp16 results: a scale,
+// a bias, ReLU or an activation table, and one rounding, or three with a table. Post{Scale: 1} only
+// rounds. The zero Post is not useful, because it multiplies by 0.
 type Post struct {
 	Scale float32 // factor, 1 for none; PostScale computes it from the register
 	Bias  float32 // addend, 0 for none; AccBias computes it from the register

@@ -126,10 +126,10 @@ type cutter struct {
 	most   int // layers of the last program that hit a limit, 0 if none did
 }
 
-// buildLongestProgram builds a program from as many of the layers begin to end-1 as fit, in order.
-// cut says why the program does not hold all of them. If a limit ends the program, best may hold up to
-// about an eighth fewer layers than would fit, because the search stops there. buildLongestProgram returns an error if not even the first
-// layer fits.
+// buildLongestProgram builds a program from as many of the layers begin to end-1 as fit, in order. cut
+// says why the program does not hold all of them. If a limit ends the program, best may hold up to about
+// an eighth fewer layers than would fit, because the search stops there. buildLongestProgram returns an
+// error if not even the first layer fits.
 func (c *cutter) buildLongestProgram(begin, end int) (best *Program, cut string, err error) {
 	fits, fails := 0, end-begin+1
 	// Bisection between a length that fits and one that does not. It stops an eighth early, because each

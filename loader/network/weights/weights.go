@@ -216,9 +216,10 @@ func encodeActivation(a mac.Activation) []byte {
 	return b[:]
 }
 
-// DroppedShare returns the share of the layer's weights whose magnitude is below 2^-13. Their exponent
-// is -14, as that of denormals, so the engine drops their products with inputs below 1/4. The share is the Euclidean norm of these weights divided
-// by that of all weights. It is 0 for a layer without weights. Infinities and NaN do not count.
+// DroppedShare returns the share of the layer's weights whose magnitude is below 2^-13. Their exponent is
+// -14, as that of denormals, so the engine drops their products with inputs below 1/4. The share is the
+// Euclidean norm of these weights divided by that of all weights. It is 0 for a layer without weights.
+// Infinities and NaN do not count.
 func DroppedShare(x *list.Layer) float64 {
 	var small, all float64
 	w := x.Weights

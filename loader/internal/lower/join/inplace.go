@@ -27,7 +27,8 @@ import (
 type location struct{ whole, offset int }
 
 // concatenateInPlace removes the tasks of concatenations that copy a tensor which can be written, and
-// read, as a part of the result, unless the release of the compiler copies them. It must follow the packing of weights, because it changes parts.
+// read, as a part of the result, unless the release of the compiler copies them. It must follow the
+// packing of weights, because it changes parts.
 func (j *joiner) concatenateInPlace() {
 	if j.isRelease(layer.Release2023) {
 		return // it copies, see above

@@ -19,9 +19,9 @@ func fitsEngine(s layer.Shape) bool {
 	return s.N <= layer.MaxGroups && max(s.C, s.H, s.W) <= layer.MaxExtent
 }
 
-// countTasks returns how many tasks put the axes of a tensor of shape s in an order. A task works on
-// one element of the batch, or on one channel if batch and channels are exchanged. If it changes rows, its result must fit in L2 next to 128 columns of the
-// source; the tensor is divided until it does.
+// countTasks returns how many tasks put the axes of a tensor of shape s in an order. A task works on one
+// element of the batch, or on one channel if batch and channels are exchanged. If it changes rows, its
+// result must fit in L2 next to 128 columns of the source; the tensor is divided until it does.
 func countTasks(s layer.Shape, order [3]layer.Axes) int {
 	const l2, row, slice = 0x1f0000, 32, 128
 	if order == layer.SwapBatch {

@@ -130,8 +130,8 @@ func addEmbeddingND(x *layer) []*graph.Value {
 	return []*graph.Value{x.lookUp(x.reshape(v, v.Dims[:k-1]...), x.integer(1, 0), x.integer(2, 0), x.bool(3))}
 }
 
-// addBatchedMatMul adds a product of two inputs. The order in which the weights of a product with one input are stored is not
-// certain, so it is not supported.
+// addBatchedMatMul adds a product of two inputs. The order in which the weights of a product with one
+// input are stored is not certain, so it is not supported.
 func addBatchedMatMul(x *layer) []*graph.Value {
 	if len(x.in) != 2 {
 		x.refusef("a product with constant weights is not supported")

@@ -10,10 +10,12 @@ import (
 	"anesim/internal/network/wire"
 )
 
-// maxFields limits the fields of the parameters of a layer, apart from weights. It bounds the memory for a message of many small fields.
+// maxFields limits the fields of the parameters of a layer, apart from weights. It bounds the memory for a
+// message of many small fields.
 const maxFields = 1 << 12
 
-// A message holds the parameters of a layer, and records which of its fields the layer's rule asked for. It keeps the first error. The methods of a nil message return defaults.
+// A message holds the parameters of a layer, and records which of its fields the layer's rule asked for.
+// It keeps the first error. The methods of a nil message return defaults.
 type message struct {
 	fields []wire.Field
 	asked  map[protowire.Number]bool

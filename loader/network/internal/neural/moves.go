@@ -202,9 +202,9 @@ func addUpsample(x *layer) []*graph.Value {
 	return []*graph.Value{x.resize([]float64{float64(factors[0]), float64(factors[1])}, nil, "linear", place)}
 }
 
-// addResizeBilinear adds an interpolation. The mode says where the samples are: with both ends, or a single one in the
-// middle (1); with both ends, or a single one at the start (0); at multiples of the ratio of the extents (2); or at the
-// centers of as many parts (3).
+// addResizeBilinear adds an interpolation. The mode says where the samples are: with both ends, or a
+// single one in the middle (1); with both ends, or a single one at the start (0); at multiples of the
+// ratio of the extents (2); or at the centers of as many parts (3).
 func addResizeBilinear(x *layer) []*graph.Value {
 	sizes := x.pairOf(1, 1, 1)
 	mode := x.part(2).integer(1, 0)

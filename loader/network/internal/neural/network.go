@@ -137,8 +137,8 @@ func (r *reader) addInput(in coreml.Feature, exactImages bool) {
 	}
 }
 
-// addResults adds the outputs of the network. A classifier has labels and their probabilities instead, which no layer
-// computes; its output is the tensor that they are made of.
+// addResults adds the outputs of the network. A classifier has labels and their probabilities instead,
+// which no layer computes; its output is the tensor that they are made of.
 func (r *reader) addResults(outputs []coreml.Feature) {
 	for _, out := range outputs {
 		if !r.made[out.Name] {
@@ -460,7 +460,8 @@ func (x *layer) number(v float64) *graph.Value {
 	return x.constant(&graph.Const{Dims: []int{}, Type: graph.Float, Numbers: []float64{v}})
 }
 
-// maxFilled bounds the elements of all constants that a file does not have but its layers need, such as the scales of a norm.
+// maxFilled bounds the elements of all constants that a file does not have but its layers need, such as
+// the scales of a norm.
 const maxFilled = 1 << 20
 
 // uniform returns a list of n elements that are the same.

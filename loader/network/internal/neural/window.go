@@ -192,9 +192,9 @@ func addPooling(x *layer) []*graph.Value {
 	})}
 }
 
-// padToLastPixel sets the padding of a pool of the kind includeLastPixel: the same amount before and after each
-// axis, and a further window, if it begins within the input or the padding before it, for the elements that remain at the end.
-// counts says that the elements beyond the padding would matter.
+// padToLastPixel sets the padding of a pool of the kind includeLastPixel: the same amount before and after
+// each axis, and a further window, if it begins within the input or the padding before it, for the
+// elements that remain at the end. counts says that the elements beyond the padding would matter.
 func (x *layer) padToLastPixel(amounts []int, a attrs, in, kernel, stride []int, counts bool) {
 	if len(amounts) == 0 {
 		amounts = []int{0, 0}

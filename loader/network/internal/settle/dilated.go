@@ -106,8 +106,8 @@ func expandFarDilation(e *expansion) error {
 	return err
 }
 
-// findTapCoverage reports whether tap t of window w sees any element of an image of the given extents, and whether it
-// sees all of them, each at its own place in the result.
+// findTapCoverage reports whether tap t of window w sees any element of an image of the given extents, and
+// whether it sees all of them, each at its own place in the result.
 func findTapCoverage(w ops.Window, extents []int, t int) (any, whole bool) {
 	any, whole = true, true
 	for i := len(extents) - 1; i >= 0; i-- {

@@ -234,9 +234,9 @@ func (x *operation) lookUpPalette(index, lut []float64, lutShape, shape []int64,
 	return out
 }
 
-// lookUpVectors returns the elements of a palette whose entries are vectors, or nil after an error. An index selects
-// a vector along the given axis, which is that many times as long in the result. lutShape is the number of
-// blocks along each axis, of entries, and of elements of an entry.
+// lookUpVectors returns the elements of a palette whose entries are vectors, or nil after an error. An
+// index selects a vector along the given axis, which is that many times as long in the result. lutShape is
+// the number of blocks along each axis, of entries, and of elements of an entry.
 func (x *operation) lookUpVectors(index, lut []float64, lutShape []int64, axis []float64) []float64 {
 	shape := x.argumentShape("indices")
 	rank := len(shape)

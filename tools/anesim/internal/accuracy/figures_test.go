@@ -310,7 +310,8 @@ func (f *figures) covered() figure {
 		len(covered), len(f.works), strings.Join(covered, ", "), strings.Join(not, ", "), 100*(b.Low-1), 100*(b.High-1), b.Holds.Holds, b.Holds.N), "")}
 }
 
-// withoutProducts returns the errors of engine-dominated and mixed rows for unseen shapes, without products of two inputs.
+// withoutProducts returns the errors of engine-dominated and mixed rows for unseen shapes, without
+// products of two inputs.
 func (f *figures) withoutProducts() bench.Summary {
 	var pairs []bench.Pair
 	for i := range f.left[bench.ByShape].Rows {

@@ -18,10 +18,10 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// ReadChip sets o.Chip to the chip with the given name, which is the name of a preset or of a file.
-// A name with a dot or a slash is that of a file, unless a preset has this name. Changes to
-// constants may follow, as in "m1,Clock=1.2e9". If mhz is not 0, the engine runs at that clock state, which scales
-// some constants; changes are made after that, so that a constant has the value that the user gave.
+// ReadChip sets o.Chip to the chip with the given name, which is the name of a preset or of a file. A name
+// with a dot or a slash is that of a file, unless a preset has this name. Changes to constants may follow,
+// as in "m1,Clock=1.2e9". If mhz is not 0, the engine runs at that clock state, which scales some
+// constants; changes are made after that, so that a constant has the value that the user gave.
 func ReadChip(o *anesim.Options, name string, mhz int) (err error) {
 	// The last comma comes first, so that changes may follow the name of a file with commas.
 	if i := strings.LastIndexByte(name, ','); i >= 0 {

@@ -75,8 +75,8 @@ func describeMachine(s string) string {
 	return terminal.Cut(s, most)
 }
 
-// describeDevice returns which part of the results says nothing about the engine, if Core ML computed the linear layer
-// elsewhere, or all layers that the file has. Otherwise, it returns "".
+// describeDevice returns which part of the results says nothing about the engine, if Core ML computed the
+// linear layer elsewhere, or all layers that the file has. Otherwise, it returns "".
 func describeDevice(d *probe.Document, all bool) string {
 	engine := &d.Answers[0] // asks for the linear layer alone
 	switch {
