@@ -246,6 +246,16 @@ func (r *Result) Call() clock.Nanoseconds {
 	return machine.Wall(r.Report.Time, r.Host()) / clock.Nanoseconds(max(1, r.Options.Repeat))
 }
 
+// CallEnergy returns the mean energy of a call of the run, without idling and waking up, and its
+// prediction interval if the run is on a scaled machine. Otherwise low and high are 0.
+func (r *Result) CallEnergy() (energy, low, high clock.Nanojoules) {
+	energy = (r.Report.Energy + r.Timeline().Host.Energy) / clock.Nanojoules(max(1, r.Options.Repeat))
+	if m := r.Options.Machine; m != nil && m.Energy.Rows > 0 {
+		low, high = energy*clock.Nanojoules(m.Energy.Low), energy*clock.Nanojoules(m.Energy.High)
+	}
+	return energy, low, high
+}
+
 // CallBounds returns the prediction interval of [Result.Call]. It rests on the calls that were measured
 // on such a machine, or on machines with such a host, and is never narrower than the interval of the
 // engine's time with that of the host added.

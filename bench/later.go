@@ -21,6 +21,8 @@ type LaterResidual struct {
 	Machine string
 	Engine  clock.Nanoseconds
 	load    host.Load
+	macs    uint64
+	bytes   uint64 // moved
 	// Time is the estimate with the constants of a call fitted to all machines, NewMachine the one
 	// with constants that were fitted without this machine.
 	Time, NewMachine Pair
@@ -105,7 +107,7 @@ func estimateLater() (list []LaterResidual, unmodelled []error, err error) {
 		}
 		e := c.estimate(laterChip(&m, r), host.Host{})
 		e.Engine += quantizing(&m.Chip, r, c.Host)
-		list = append(list, LaterResidual{Row: r, Machine: m.Name, Engine: e.Engine, load: c.Host})
+		list = append(list, LaterResidual{Row: r, Machine: m.Name, Engine: e.Engine, load: c.Host, macs: e.MACs, bytes: e.DMA.Total()})
 	}
 	return list, unmodelled, nil
 }

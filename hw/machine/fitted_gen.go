@@ -5,8 +5,11 @@ package machine
 import "anesim/hw"
 
 const (
-	laterFloor  = 80.5
-	laterCopies = 42.5
+	laterFloor       = 80.5
+	laterCopies      = 42.5
+	laterMACEnergy   = 1.35
+	laterDRAMEnergy  = 8.53
+	laterActivePower = 0.186
 )
 
 var spreads = map[string]hw.Spread{
@@ -46,6 +49,22 @@ var engineSpreads = map[string]hw.Spread{
 	"m5":    {Low: 0.651, High: 2.090, Rows: 202},
 	"m5pro": {Low: 0.637, High: 2.101, Rows: 207},
 	"m6":    {Low: 0.632, High: 2.090, Rows: 207},
+}
+
+// energySpreads bound the energy of a call on machines after the M1.
+var energySpreads = map[string]hw.Spread{
+	"m2":    {Low: 0.573, High: 3.860, Rows: 66},
+	"m2max": {Low: 0.573, High: 3.860, Rows: 66},
+	"m2pro": {Low: 0.391, High: 6.982, Rows: 66},
+	"m3":    {Low: 0.573, High: 3.860, Rows: 66},
+	"m3pro": {Low: 0.573, High: 3.860, Rows: 66},
+	"m3max": {Low: 0.573, High: 3.860, Rows: 66},
+	"m4":    {Low: 0.654, High: 3.029, Rows: 66},
+	"m4pro": {Low: 0.572, High: 3.874, Rows: 66},
+	"m4max": {Low: 0.573, High: 3.860, Rows: 66},
+	"m5":    {Low: 0.363, High: 7.749, Rows: 66},
+	"m5pro": {Low: 0.565, High: 3.957, Rows: 66},
+	"m6":    {Low: 0.573, High: 3.860, Rows: 66},
 }
 
 var judged = map[string]int{

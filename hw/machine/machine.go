@@ -34,6 +34,9 @@ type Machine struct {
 	// chip, hold the share of the calls on other machines and, if there are enough, also of the
 	// machine's own. That of its chip is made of calls that are mostly the engine's.
 	Call hw.Spread
+	// Energy says how far the energy of a call on a scaled machine is from measurements on others. It
+	// is zero for other machines.
+	Energy hw.Spread
 }
 
 // A Processor has the rates of a CPU or a GPU: 1e9 fp16 operations and 1e9 bytes a second.
@@ -79,7 +82,7 @@ func (m *Machine) Note() string {
 	if !m.Scaled {
 		return ""
 	}
-	return fmt.Sprintf("programs of this generation are not modelled: times are those of an M1's program at the clock and the memory rate of the %s; of %d calls on later machines, %s lay %+.0f to %+.0f%% from that; energies are not known, and those in JSON and CSV are an M1's",
+	return fmt.Sprintf("programs of this generation are not modelled: times are those of an M1's program at the clock and the memory rate of the %s; of %d calls on later machines, %s lay %+.0f to %+.0f%% from that; the energy is known of whole calls only",
 		m.Title, m.Call.Rows, hw.IntervalWords, 100*(m.Call.Low-1), 100*(m.Call.High-1))
 }
 

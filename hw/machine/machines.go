@@ -51,7 +51,7 @@ var machines = sync.OnceValue(func() (list []Machine) {
 		if r.clock > 0 {
 			m.Chip = m.Chip.AtClock(clock.Hertz(r.clock) * 1e6)
 		}
-		m.Chip.Spread = engineSpreads[r.name]
+		m.Chip.Spread, m.Energy = engineSpreads[r.name], energySpreads[r.name]
 		peak := func(v float64, unit, what string) evidence.Constant {
 			return evidence.New(v, unit, evidence.Assumed, what+"; no measurement of ours")
 		}

@@ -67,6 +67,9 @@ type Wall struct {
 	WakeNJ       clock.Nanojoules  `json:"wake_energy_nj"`
 	HostNJ       clock.Nanojoules  `json:"host_energy_nj"`
 	WallEnergyNJ clock.Nanojoules  `json:"wall_energy_nj"`
+	CallNJ       clock.Nanojoules  `json:"call_energy_nj,omitempty"` // mean of a call, where it has an interval
+	CallLowNJ    clock.Nanojoules  `json:"call_energy_nj_low,omitempty"`
+	CallHighNJ   clock.Nanojoules  `json:"call_energy_nj_high,omitempty"`
 	PeakW        float64           `json:"peak_w"`
 
 	HostParts *HostParts `json:"host_parts,omitempty"`
@@ -293,7 +296,12 @@ func newTotal(r *hw.Report) Total {
 func newWall(r *anesim.Result, l *anesim.Timeline) Wall {
 	t := newTotal(r.Report)
 	t.WallNs = machine.Wall(t.TimeNs, r.Host()) + l.Idle.Time + l.Wake.Time
+	call, low, high := r.CallEnergy()
+	if low <= 0 {
+		call = 0
+	}
 	return Wall{
+		CallNJ: call, CallLowNJ: low, CallHighNJ: high,
 		Total:  t,
 		IdleNs: l.Idle.Time, IdleNJ: l.Idle.Energy,
 		WakeNs: l.Wake.Time, WakeNJ: l.Wake.Energy,

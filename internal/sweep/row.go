@@ -83,7 +83,7 @@ func (t *timer) timeRow(point int) []string {
 	a := r.Accounting()
 	low, high := r.Interval()
 	energy, dispatch := report.Number(r.Energy), report.Number(r.Dispatch)
-	if m := t.Options.Machine; m != nil && m.Scaled { // not known; the model's is an M1's
+	if m := t.Options.Machine; m != nil && m.Scaled { // not judged: only the energy of a call is
 		energy, dispatch = "", ""
 	}
 	return append(row, strconv.Itoa(len(r.Descriptors)), strconv.FormatUint(uint64(r.Cycles), 10), a.Bound(),

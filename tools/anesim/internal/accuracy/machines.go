@@ -14,6 +14,7 @@ import (
 type machinesDocument struct {
 	report.Header
 	Machines   []jsonMachine    `json:"machines"`
+	Energies   []jsonMachine    `json:"energies"`
 	Rows       []jsonLaterRow   `json:"rows"`
 	Unmodelled []jsonUnmodelled `json:"not_modelled"`
 }
@@ -54,12 +55,13 @@ func WriteMachines(w io.Writer, asJSON, rows bool) error {
 	if err != nil {
 		return err
 	}
+	energies := bench.CompareLaterEnergies(list)
+	ofEnergy, err := bench.SummarizeLaterEnergies(energies)
+	if err != nil {
+		return err
+	}
 	if asJSON {
-		d := machinesDocument{Header: report.NewHeader()}
-		for i := range summaries {
-			s := &summaries[i]
-			d.Machines = append(d.Machines, jsonMachine{s.Machine, s.N, 100 * s.Median, 100 * s.Bias, 100 * s.P90, s.Within, s.Holds.Holds})
-		}
+		d := machinesDocument{Header: report.NewHeader(), Machines: newJSONMachines(summaries), Energies: newJSONMachines(ofEnergy)}
 		for i := range list {
 			x := &list[i]
 			// All figures are those of the fit that has not seen the row's machine: errors of a fit to all
@@ -86,13 +88,10 @@ func WriteMachines(w io.Writer, asJSON, rows bool) error {
 		p.Printf("")
 	}
 	p.Printf("machines after the M1, the machine left out of the fit (--machines --rows lists the calls)")
-	t := terminal.NewTable(terminal.Word("machine", 0), terminal.Number("n", 0), terminal.Number("median", 0), terminal.Number("bias", 0), terminal.Number("p90", 0), terminal.Number("≤25%", 0), terminal.Number("inside interval", 0))
-	for i := range summaries {
-		s := &summaries[i]
-		share := func(n int) string { return fmt.Sprintf("%.0f%%", 100*float64(n)/float64(s.N)) }
-		t.Add(s.Machine, fmt.Sprint(s.N), formatPercent(s.Median), fmt.Sprintf("%+.1f%%", 100*s.Bias), formatPercent(s.P90), share(s.Within), share(s.Holds.Holds))
-	}
-	p.Table(t, 0)
+	p.Table(newMachineTable(summaries), 0)
+	p.Printf("")
+	p.Printf("energies of calls on them, the machine left out of the fit; norms and 8-bit activations are not judged")
+	p.Table(newMachineTable(ofEnergy), 0)
 	if rows {
 		p.Printf("")
 		for _, x := range [...]struct {
@@ -100,6 +99,7 @@ func WriteMachines(w io.Writer, asJSON, rows bool) error {
 			list  []bench.Coverage
 		}{
 			{"calls inside their interval", bench.LaterCoverage(list)},
+			{"energies inside their interval", bench.LaterEnergyCoverage(energies)},
 			{"engine's part inside its interval, in calls that are mostly the engine's", bench.EngineCoverage(list)},
 		} {
 			p.Printf("%s", x.title)
@@ -117,4 +117,23 @@ func WriteMachines(w io.Writer, asJSON, rows bool) error {
 		}
 	}
 	return p.Err
+}
+
+// newMachineTable returns a table with a row for each machine.
+func newMachineTable(summaries []bench.LaterSummary) *terminal.Table {
+	t := terminal.NewTable(terminal.Word("machine", 0), terminal.Number("n", 0), terminal.Number("median", 0), terminal.Number("bias", 0), terminal.Number("p90", 0), terminal.Number("≤25%", 0), terminal.Number("inside interval", 0))
+	for i := range summaries {
+		s := &summaries[i]
+		share := func(n int) string { return fmt.Sprintf("%.0f%%", 100*float64(n)/float64(s.N)) }
+		t.Add(s.Machine, fmt.Sprint(s.N), formatPercent(s.Median), fmt.Sprintf("%+.1f%%", 100*s.Bias), formatPercent(s.P90), share(s.Within), share(s.Holds.Holds))
+	}
+	return t
+}
+
+func newJSONMachines(summaries []bench.LaterSummary) (list []jsonMachine) {
+	for i := range summaries {
+		s := &summaries[i]
+		list = append(list, jsonMachine{s.Machine, s.N, 100 * s.Median, 100 * s.Bias, 100 * s.P90, s.Within, s.Holds.Holds})
+	}
+	return list
 }

@@ -109,7 +109,7 @@ func (f *Run) AllowMachines(s *pflag.FlagSet) {
 const IdleHelp = `With --idle, the engine idles before each call. Idling and the wake-up after it are part
 of the wall time but not of engine time. Both cost energy: see docs/how-it-works.md.
 
-Energy is what the supply of the engine draws, for its memory traffic too. It leaves out
+Energy is what the supply of the engine draws, for the bytes moved too. It leaves out
 the memory chips, CPU, GPU, display, losses of a battery and the rest of the device.`
 
 // maxRowRepeat is the most dispatches of a run that writes a CSV row for each.

@@ -36,6 +36,9 @@ func (p pager) printCall(res *anesim.Result) {
 		report.TimeAs(b.Low, call), report.TimeAs(b.High, call), report.Rate(1e9/float64(call)), 100*float64(res.Host())/float64(machine.Wall(res.Report.Time, res.Host())))
 	wake := clock.Nanoseconds(res.Options.Chip.WakeTime.Value)
 	p.printf("  the first call after a pause of %v: %v", clock.Nanoseconds(res.Options.Chip.WakeGap.Value), call+wake)
+	if text := formatCallEnergy(res); text != "" {
+		p.printf("  energy: %s", text)
+	}
 	if m := res.Options.Machine; m != nil && m.Note() != "" {
 		p.printf("  note: %s", m.Note())
 	}

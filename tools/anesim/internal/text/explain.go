@@ -36,8 +36,8 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	if d.Kind != "network" {
 		what = "#"
 	}
-	p.printf("%s  %s on chip %s: %s cycles, %v, %v%s, %s moved", report.Printable(d.Model), d.Kind, d.Chip,
-		report.Thousands(d.Now.Cycles), d.Now.TimeNs, p.energy(d.Now.EnergyNJ+d.DispatchNJ), p.dispatchShare(d.DispatchNJ, "the call itself"), report.Size(d.Now.DMABytes))
+	p.printf("%s  %s on chip %s: %s cycles, %v%s%s, %s moved", report.Printable(d.Model), d.Kind, d.Chip,
+		report.Thousands(d.Now.Cycles), d.Now.TimeNs, p.andEnergy(d.Now.EnergyNJ+d.DispatchNJ), p.dispatchShare(d.DispatchNJ, "the call itself"), report.Size(d.Now.DMABytes))
 	p.printf("")
 	// On a narrow terminal, columns go before names are shortened, which could not be searched in the network.
 	columns := []terminal.Column{terminal.Word(what, 0), terminal.Word("op", 1)}
@@ -141,7 +141,11 @@ func (p pager) printMachines(list []explain.Change) {
 			none = append(none, c.Change)
 			continue
 		}
-		p.printf("  %-22s %v -> %v (%+.1f%%), energy %s", c.Change, c.Before.TimeNs, c.After.TimeNs, -100*c.Gain, p.energyChange(c))
+		energy := ""
+		if !p.noEnergy {
+			energy = ", energy " + view.Energy(c)
+		}
+		p.printf("  %-22s %v -> %v (%+.1f%%)%s", c.Change, c.Before.TimeNs, c.After.TimeNs, -100*c.Gain, energy)
 	}
 	if len(none) < len(list) {
 		p.Whole("  to reproduce the first: " + list[0].Command)

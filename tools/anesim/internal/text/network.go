@@ -151,7 +151,7 @@ func (p pager) printBottlenecks(d *report.Network, o *anesim.Options, planar clo
 	}
 	t := &d.Total
 	// All figures below are sums, but gains.
-	p.printf("%v of engine time%s (%s to %s), %v; %.0f%% of the time in %s:", t.TimeNs, inCalls(o), report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), p.energy(t.EnergyNJ),
+	p.printf("%v of engine time%s (%s to %s)%s; %.0f%% of the time in %s:", t.TimeNs, inCalls(o), report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), p.andEnergy(t.EnergyNJ),
 		report.Percent(sum, t.Cycles), report.Plural(layers, "layer"))
 	rows := terminal.NewTable(
 		terminal.Word("layer", 0), terminal.Word("op", 0), terminal.Number("layers", 0), terminal.Number("share", 0), terminal.Number("time", 0), terminal.Word("bound by", 0), terminal.Number("of its cycles", 1),

@@ -20,13 +20,13 @@ import (
 // A pager prints the parts of a report.
 type pager struct {
 	*terminal.Pager
-	noEnergy bool // the energy of the chip is not known
+	noEnergy bool // only the energy of a whole call is known
 }
 
 func newPager(w io.Writer) pager { return pager{Pager: terminal.NewPager(w)} }
 
-// newChipPager returns a pager for a report on the named chip. The energy of a chip of which only an
-// M1's program is scaled is not known: other arrays and memories need other energies.
+// newChipPager returns a pager for a report on the named chip. Of a chip of which only an M1's program is
+// scaled, only the energy of a call is known: its constants are fitted to those.
 func newChipPager(w io.Writer, chip string) pager {
 	p := newPager(w)
 	for _, m := range machine.Machines() {
@@ -41,6 +41,24 @@ func (p pager) energy(e clock.Nanojoules) string {
 		return "energy not known"
 	}
 	return report.EnergyText(e)
+}
+
+// andEnergy formats e to follow another figure. It returns "" if e is not known.
+func (p pager) andEnergy(e clock.Nanojoules) string {
+	if p.noEnergy {
+		return ""
+	}
+	return ", " + report.EnergyText(e)
+}
+
+// formatCallEnergy returns the energy of a call with its interval, or "" if the energies of parts are known
+// too.
+func formatCallEnergy(res *anesim.Result) string {
+	e, low, high := res.CallEnergy()
+	if low <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s a call (%s: %s to %s)", report.EnergyText(e), hw.IntervalPercent, report.EnergyText(low), report.EnergyText(high))
 }
 
 // printf prints a line like [terminal.Pager.Printf]. Times and energies have three significant digits.
@@ -156,8 +174,8 @@ func (p pager) printWhatIfs(list []report.WhatIf) {
 // rates. The phrase calls says of how many calls these are the sums, and dispatch names the dispatches, which
 // draw a fixed energy.
 func (p pager) printTotals(t *report.Wall, peak report.Rates, calls, dispatch string) {
-	p.printf("total%s: %s cycles, %v of engine time (%s to %s), %v%s",
-		calls, report.Thousands(t.Cycles), t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), p.energy(t.EnergyNJ), p.dispatchShare(t.DispatchNJ, dispatch))
+	p.printf("total%s: %s cycles, %v of engine time (%s to %s)%s%s",
+		calls, report.Thousands(t.Cycles), t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), p.andEnergy(t.EnergyNJ), p.dispatchShare(t.DispatchNJ, dispatch))
 	share := func(rate, peak float64, unit string) string {
 		return fmt.Sprintf("%s %s (%.1f%% of peak)", report.Rate(rate), unit, report.Percent(rate, peak))
 	}

@@ -119,10 +119,10 @@ func (p pager) printTotalsAgain(d *report.Network, o *anesim.Options) {
 		wall = fmt.Sprintf("%s of wall time, ", report.TimeText(t.WallNs))
 	}
 	if d.Host != "" && d.Host != "none" { // without a host, nothing says how often one can call
-		rate = report.Rate(float64(calls)*1e9/float64(t.WallNs)) + " calls/s, "
+		rate = ", " + report.Rate(float64(calls)*1e9/float64(t.WallNs)) + " calls/s"
 	}
-	p.printf("in all%s: %s%v of engine time (%s to %s), %s%v; %s of weights%s, %s of device memory",
-		inCalls(o), wall, t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), rate, p.energy(t.WallEnergyNJ), report.Size(d.Memory.WeightBytes), made, report.Size(d.Memory.AllBytes))
+	p.printf("in all%s: %s%v of engine time (%s to %s)%s%s; %s of weights%s, %s of device memory",
+		inCalls(o), wall, t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), rate, p.andEnergy(t.WallEnergyNJ), report.Size(d.Memory.WeightBytes), made, report.Size(d.Memory.AllBytes))
 }
 
 // printAssumptions prints the assumptions behind parts without an example program, if the parts

@@ -120,7 +120,7 @@ func (p pager) printHeadline(name string, res *anesim.Result, t *report.Wall) {
 		calls = fmt.Sprintf(", mean of %d", res.Options.Repeat)
 	}
 	interval := fmt.Sprintf(" (%s: %s to %s)", hw.IntervalPercent, report.TimeText(t.TimeLowNs/n), report.TimeText(t.TimeHighNs/n))
-	rest := fmt.Sprintf("%s on the engine%s%s, %s", report.TimeText(t.TimeNs/n), calls, interval, p.energy(t.EnergyNJ/clock.Nanojoules(n)))
+	rest := fmt.Sprintf("%s on the engine%s%s%s", report.TimeText(t.TimeNs/n), calls, interval, p.andEnergy(t.EnergyNJ/clock.Nanojoules(n)))
 	if utf8.RuneCountInString(name+on+" "+rest) <= summaryWidth {
 		p.Whole(name + on + " " + rest)
 		return
@@ -150,7 +150,8 @@ func (p pager) printPower(res *anesim.Result, t *report.Wall) {
 	p.printItem("power", fmt.Sprintf("%s %s on average: %s%s in %s of wall time%s", report.Rate(watts), unit, report.EnergyText(t.WallEnergyNJ/clock.Nanojoules(n)), each, report.TimeText(wall), idle))
 }
 
-// printCallItem prints how long a call takes, and its interval. Without a host, it prints the least time of
+// printCallItem prints how long a call takes, and its interval, and the energy of a call if that of its parts is
+// not known. Without a host, it prints the least time of
 // a call on the first machine with the chip.
 func (p pager) printCallItem(res *anesim.Result) {
 	if res.Host() <= 0 {
@@ -175,6 +176,9 @@ func (p pager) printCallItem(res *anesim.Result) {
 		text += fmt.Sprintf("; %.0f%% of it is the host", share)
 	}
 	p.printItem("a call", text)
+	if text := formatCallEnergy(res); text != "" {
+		p.printItem("energy", text)
+	}
 	if m := res.Options.Machine; m != nil && m.Note() != "" {
 		p.printItem("note", m.Note())
 	}
