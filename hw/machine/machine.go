@@ -82,8 +82,8 @@ func (m *Machine) Note() string {
 	if !m.Scaled {
 		return ""
 	}
-	return fmt.Sprintf("programs of this generation are not modelled: times are those of an M1's program at the clock and the memory rate of the %s; of %d calls on later machines, %s lay %+.0f to %+.0f%% from that; the energy is known of whole calls only",
-		m.Title, m.Call.Rows, hw.IntervalWords, 100*(m.Call.Low-1), 100*(m.Call.High-1))
+	return fmt.Sprintf("programs of this generation are not modelled: times are those of an M1's program at the clock and the memory rate of the %s; the intervals are as wide as the errors on %d calls on such machines demand; the energy is known of whole calls only",
+		m.Title, m.Call.Rows)
 }
 
 // ByName returns the machine with the given name. Case, spaces and hyphens make no difference, so that

@@ -40,7 +40,9 @@ type Explanation struct {
 	Chip  string      `json:"chip"`
 	Now   report.Cost `json:"now"`
 	// CallNs is the wall time of a call, which includes the host's part, or 0 without a host.
-	CallNs clock.Nanoseconds `json:"call_ns,omitempty"`
+	CallNs     clock.Nanoseconds `json:"call_ns,omitempty"`
+	CallLowNs  clock.Nanoseconds `json:"call_ns_low,omitempty"` // interval of CallNs
+	CallHighNs clock.Nanoseconds `json:"call_ns_high,omitempty"`
 	// DispatchNJ is the energy of the model's dispatches, which Now.EnergyNJ excludes.
 	DispatchNJ clock.Nanojoules `json:"dispatch_energy_nj"`
 	// NotModelled lists layers of a network that have no cost. They are in no part and no total.
@@ -188,7 +190,8 @@ func Explain(ctx context.Context, m *anesim.Model, o anesim.Options, how Options
 		},
 	}
 	if res.Host() > 0 {
-		x.doc.CallNs = res.Call()
+		b := res.CallBounds()
+		x.doc.CallNs, x.doc.CallLowNs, x.doc.CallHighNs = res.Call(), b.Low, b.High
 	}
 	if m.Kind() == anesim.KindNetwork {
 		x.doc.NotModelled = report.MissingOf(res)

@@ -224,6 +224,9 @@ func TestIntervalsOfEveryMachine(t *testing.T) {
 				t.Errorf("%s: no %q in\n%s", m.Name, want, summary)
 			}
 		}
+		if out, _, _ := invoke("explain", file, "--machine", m.Name); !strings.Contains(out, fmt.Sprintf("(80%%: %s to %s)", report.TimeAs(c.Low, call), report.TimeAs(c.High, call))) {
+			t.Errorf("%s: no %v to %v in\n%s", m.Name, c.Low, c.High, out)
+		}
 		full, _, _ := invoke("model", file, "--machine", m.Name)
 		if want := fmt.Sprintf("%v of engine time (%s to %s)", report.TimeText(engine), report.TimeAs(e.Low, engine), report.TimeAs(e.High, engine)); strings.Count(full, want) < 2 {
 			t.Errorf("%s: no two %q in\n%s", m.Name, want, full)

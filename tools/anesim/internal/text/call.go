@@ -68,7 +68,7 @@ func WriteHostShare(w io.Writer, d *explain.Explanation, o *anesim.Options) erro
 	}
 	p := newPager(w)
 	share := float64(100 * (1 - d.Now.TimeNs/d.CallNs))
-	p.printf("a call: %v on %s, %.1f%% of it the host", d.CallNs, on, share)
+	p.printf("a call: %v on %s (%s: %s to %s), %.1f%% of it the host", d.CallNs, on, hw.IntervalPercent, report.TimeAs(d.CallLowNs, d.CallNs), report.TimeAs(d.CallHighNs, d.CallNs), share)
 	if share >= 90 {
 		p.printf("  no change to the model saves more than %.1f%% of a call; fewer calls do: a batch, or a larger network", 100-share)
 	}

@@ -113,6 +113,15 @@ func waitsForWeights(d *explain.Explanation) bool {
 	return report.Percent(stall, d.Now.Cycles) >= 5
 }
 
+// andEnergyChange returns the energy that c adds or saves after a separator, or "" if that of the chip is not
+// known.
+func (p pager) andEnergyChange(separator string, c *explain.Change) string {
+	if p.noEnergy {
+		return ""
+	}
+	return separator + "energy " + view.Energy(c)
+}
+
 // energyChange returns the energy that c adds or saves, if that of the chip is known.
 func (p pager) energyChange(c *explain.Change) string {
 	if p.noEnergy {
@@ -141,11 +150,7 @@ func (p pager) printMachines(list []explain.Change) {
 			none = append(none, c.Change)
 			continue
 		}
-		energy := ""
-		if !p.noEnergy {
-			energy = ", energy " + view.Energy(c)
-		}
-		p.printf("  %-22s %v -> %v (%+.1f%%)%s", c.Change, c.Before.TimeNs, c.After.TimeNs, -100*c.Gain, energy)
+		p.printf("  %-22s %v -> %v (%+.1f%%)%s", c.Change, c.Before.TimeNs, c.After.TimeNs, -100*c.Gain, p.andEnergyChange(", ", c))
 	}
 	if len(none) < len(list) {
 		p.Whole("  to reproduce the first: " + list[0].Command)
@@ -191,9 +196,9 @@ func (p pager) printChange(n int, c *explain.Change, whole clock.Nanoseconds) {
 	// where its tensors may stay in L2, so both figures are given.
 	if c.Alone {
 		p.printf("   alone, with its tensors in memory: %v -> %v (%s), bytes moved %s; %v in the network", c.Before.TimeNs, c.After.TimeNs, gain, bytes, c.NetworkNs)
-		p.printf("   of the call at most %+.1f%%: %v less, if it gains as much in the network; energy %s", -100*c.SavedNs/float64(whole), clock.Nanoseconds(c.SavedNs), p.energyChange(c))
+		p.printf("   of the call at most %+.1f%%: %v less, if it gains as much in the network%s", -100*c.SavedNs/float64(whole), clock.Nanoseconds(c.SavedNs), p.andEnergyChange("; ", c))
 	} else {
-		p.printf("   %v -> %v (%s), energy %s, bytes moved %s", c.Before.TimeNs, c.After.TimeNs, gain, p.energyChange(c), bytes)
+		p.printf("   %v -> %v (%s)%s, bytes moved %s", c.Before.TimeNs, c.After.TimeNs, gain, p.andEnergyChange(", ", c), bytes)
 	}
 	if isMostlyUnmeasured(c) {
 		p.printf("   %s %s", report.UnmeasuredMark, unmeasuredRemark)
