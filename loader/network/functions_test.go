@@ -182,6 +182,8 @@ func TestUnknownArgumentsOfMIL(t *testing.T) {
 		"crop_resize(x = x, boxes = x)":                                                                             "the CPU computes it",
 		"crop_resize(x = x, boxes = tensor<fp16, [1, 4]>([0, 0, 3, 3]))":                                            `sampling_mode "DEFAULT" within a box are not known`,
 		"crop_resize(x = x, boxes = tensor<fp16, [1, 4]>([0, 0, 3, 4]), sampling_mode = string(\"ALIGN_CORNERS\"))": "box 0 reaches beyond the image of 4 x 4 pixels",
+		"crop_resize(x = fp16(1), boxes = tensor<fp16, [1, 4]>([0, 0, 3, 3]))":                                      "input has 0 axes; want 4",
+		"crop_resize(x = x, boxes = tensor<fp16, [1, 4]>([0, 0, 3, 3]), target_height = int32(-1))":                 "target_height and target_width are -1 and 1; want at least 1",
 		"non_maximum_suppression(boxes = x, scores = x, max_boxes = int32(4))":                                      "number of boxes depends on values; the CPU computes it",
 		"softmax(x = x, axis = int32(1))":                                                                           "",
 		"max_pool(x = x, kernel_sizes = tensor<int32, [2]>([2, 2]), strides = tensor<int32, [2]>([2, 2]), pad_type = string(\"valid\"), pad = tensor<int32, [4]>([0, 0, 0, 0]), ceil_mode = bool(false))": "",

@@ -25,18 +25,23 @@ func emitCropResize(x *operation) {
 		x.fail(errors.New("engine does not sample at positions that computed boxes give; the CPU computes it, and values behind it are not computed"))
 		return
 	}
-	boxes, indices, err := x.readBoxes(key)
-	if err == nil && len(dims) != 4 {
-		err = fmt.Errorf("input has %d axes; want 4", len(dims))
+	if len(dims) != 4 {
+		x.fail(fmt.Errorf("input has %d axes; want 4", len(dims)))
+		return
 	}
-	if err == nil && len(boxes) > maxCrops {
+	boxes, indices, err := x.readBoxes(key)
+	size := [2]int64{x.intArgument("target_height", 1), x.intArgument("target_width", 1)}
+	switch {
+	case err != nil:
+	case len(boxes) > maxCrops:
 		err = fmt.Errorf("%d boxes; want at most %d", len(boxes), maxCrops)
+	case min(size[0], size[1]) < 1:
+		err = fmt.Errorf("target_height and target_width are %d and %d; want at least 1", size[0], size[1])
 	}
 	if err != nil {
 		x.fail(err)
 		return
 	}
-	size := [2]int64{x.intArgument("target_height", 1), x.intArgument("target_width", 1)}
 	normalized, scale := x.boolArgument("normalized_coordinates"), x.floatArgument("spatial_scale", 1)
 	sampling, order := x.textArgument("sampling_mode", "DEFAULT"), x.textArgument("box_coordinate_mode", "CORNERS_HEIGHT_FIRST")
 	x.floatArgument("pad_value", 0) // beyond the image, where no box reaches
@@ -60,7 +65,7 @@ func emitCropResize(x *operation) {
 			}
 			switch n := size[axis]; {
 			case sampling == "STRICT_ALIGN_CORNERS" && n > 1 || sampling == "ALIGN_CORNERS":
-			case sampling == "OFFSET_CORNERS" && n > 0:
+			case sampling == "OFFSET_CORNERS":
 				half := (to - from) / 2 / float64(n)
 				from, to = from+half, to-half
 			default:
