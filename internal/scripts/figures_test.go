@@ -26,8 +26,10 @@ func earlierChip(t *testing.T) hw.Chip {
 		t.Fatal(err)
 	}
 	for name, v := range map[string]float64{
-		"Clock": 1.428e9, "KernelOverlap": 0.2689, "PlanarRate": 2.117e10, "ReadRate": 6.19e10, "TileRate": 5e10, "TransposeRate": 6.813,
-		"ActivePower": 0.341, "DRAMEnergy": 19.06, "MACEnergy": 2.095, "PlanarEnergy": 38.72, "TableEnergy": 2,
+		"Clock": 1.428e9, "TransposeRate": 6.813, "PlanarRate": 2.117e10, "ReadRate": 6.19e10, "TotalRate": 6.8e10, "TaskOverhead": 44,
+		"KernelOverlap": 0.2689, "MemoryLatency": 100, "TileRate": 5e10, "LaneRate": 5e9,
+		"DispatchEnergy": 0, "MACEnergy": 2.095, "ZeroMACEnergy": 0.1, "TableEnergy": 2, "L2Energy": 1, "DRAMEnergy": 19.06, "PlanarEnergy": 38.72,
+		"ActivePower": 0.341, "EngineStep": 0.0105,
 	} {
 		if err := chip.Set(&c, name, v); err != nil {
 			t.Fatal(err)
@@ -98,12 +100,12 @@ func TestFiguresOfEarlierConstants(t *testing.T) {
 			t.Errorf("%s: %d cycles, %v ns, %.3f nJ; want %+v", x.layer, r.Cycles, float64(r.Time), float64(r.Energy), x)
 		}
 	}
-	// The host's floor was 175.2 us.
+	// The host's floor was 175.2 us, and its rates for tensors 94.53 and 197.5 us a megabyte.
 	h, err := hosts.ByName("macos-air")
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.Floor.Value = 175.2
+	h.Floor.Value, h.In.Value, h.Out.Value, h.Weights.Value = 175.2, 94.53, 197.5, 0
 	small, err := anesim.Layer("linear", "m=1", "k=64", "n=64")
 	if err != nil {
 		t.Fatal(err)
