@@ -307,7 +307,7 @@ func Read(r io.Reader) (*Baseline, error) {
 	d.DisallowUnknownFields()
 	var b Baseline
 	if err := d.Decode(&b); err != nil {
-		return nil, fmt.Errorf("byte %d: invalid baseline: %w", d.InputOffset(), err)
+		return nil, report.DescribeJSONError("a baseline", data, err)
 	}
 	if b.Schema != report.Schema {
 		return nil, fmt.Errorf("unsupported baseline schema %d; want %d", b.Schema, report.Schema)

@@ -138,7 +138,7 @@ func ReadEntry(document []byte) (*Entry, error) {
 		Program *string `json:"program"`
 	}
 	if err := json.Unmarshal(document, &head); err != nil {
-		return nil, err
+		return nil, report.DescribeJSONError("a result of --json", document, err)
 	}
 	switch {
 	case head.Schema != report.Schema:
@@ -146,7 +146,7 @@ func ReadEntry(document []byte) (*Entry, error) {
 	case head.Network != nil:
 		var d report.Network
 		if err := json.Unmarshal(document, &d); err != nil {
-			return nil, err
+			return nil, report.DescribeJSONError("a result of --json", document, err)
 		}
 		e := &Entry{Input: d.Network, Chip: d.Chip, Total: newTotalCost(&d.Total.Total, &d.Cycles), Outputs: d.Outputs, NotModelled: d.NotModelled, Layered: true}
 		e.Total.Unestimated = true
@@ -162,7 +162,7 @@ func ReadEntry(document []byte) (*Entry, error) {
 	case head.Program != nil:
 		var d report.Run
 		if err := json.Unmarshal(document, &d); err != nil {
-			return nil, err
+			return nil, report.DescribeJSONError("a result of --json", document, err)
 		}
 		e := &Entry{Input: d.Program, Chip: d.Chip, Total: newTotalCost(&d.Total.Total, &d.Cycles), Outputs: d.Outputs}
 		var streams dma.Traffic

@@ -2,6 +2,7 @@ package coreml
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -21,6 +22,9 @@ const Manifest = "Manifest.json"
 func ModelPath(dir fs.FS) (string, error) {
 	const most = 1 << 20
 	data, err := ReadFile(dir, Manifest, most)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("not a Core ML package: file %s is missing", Manifest)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -31,7 +35,7 @@ func ModelPath(dir fs.FS) (string, error) {
 		Root string `json:"rootModelIdentifier"`
 	}
 	if err := json.Unmarshal(data, &m); err != nil {
-		return "", fmt.Errorf("reading Manifest.json: %w", err)
+		return "", fmt.Errorf("file %s is not a JSON object with the model's path", Manifest)
 	}
 	item, ok := m.Items[m.Root]
 	if !ok || item.Path == "" {

@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -199,6 +201,9 @@ func (f *Field) Fixed(width int, b *[]byte) error {
 // Reason returns the message for n, a negative length by which package protowire reports a parse
 // error. Unlike the text of protowire's own error, the message is the same in all builds.
 func Reason(n int) string {
+	if errors.Is(protowire.ParseError(n), io.ErrUnexpectedEOF) {
+		return "its value ends after the bytes that hold it"
+	}
 	text := protowire.ParseError(n).Error()
 	if _, why, ok := strings.Cut(text, ":"); ok {
 		return strings.TrimSpace(why)

@@ -42,7 +42,7 @@ func TestCheckCommand(t *testing.T) {
 			t.Errorf("%q: %d, %s", bad, code, errs)
 		}
 	}
-	if _, errs, code := invoke("check", "--baseline", program, program); code != 1 || !strings.Contains(errs, "invalid baseline") {
+	if _, errs, code := invoke("check", "--baseline", program, program); code != 1 || !strings.Contains(errs, "not a baseline") {
 		t.Errorf("a program for a baseline: %d, %s", code, errs)
 	}
 }

@@ -208,7 +208,13 @@ func readResult(src io.ReaderAt, size int64, keep bool) (*view.Report, []byte, e
 		Network *string
 		Clients *json.RawMessage
 	}
-	if err := json.Unmarshal(data, &kind); err != nil {
+	read := func(to any) error {
+		if err := json.Unmarshal(data, to); err != nil {
+			return report.DescribeJSONError("a result of --json", data, err)
+		}
+		return nil
+	}
+	if err := read(&kind); err != nil {
 		return nil, nil, err
 	}
 	switch {
@@ -216,15 +222,15 @@ func readResult(src io.ReaderAt, size int64, keep bool) (*view.Report, []byte, e
 		return nil, nil, fmt.Errorf(`unsupported "schema" %d; want %d`, kind.Schema, report.Schema)
 	case kind.Network != nil:
 		d := new(report.Network)
-		err := json.Unmarshal(data, d)
+		err := read(d)
 		return view.FromNetwork(d), nil, err
 	case kind.Program != nil:
 		d := new(report.Run)
-		err := json.Unmarshal(data, d)
+		err := read(d)
 		return view.FromRun(d), nil, err
 	case kind.Clients != nil:
 		d := new(report.Load)
-		err := json.Unmarshal(data, d)
+		err := read(d)
 		return view.FromLoad(d), nil, err
 	}
 	return nil, nil, fmt.Errorf(`unknown kind of result; want the --json output of run, layer, model or load`)
