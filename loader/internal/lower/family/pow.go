@@ -38,6 +38,7 @@ func lowerPow(o *Output, j job) error {
 	t := task.NewCopy(one)
 	at := t.SourceTile()
 	both := place.Packed(pairs)
+	// As in SourceTile of package task, a single row of several pixels gets no extra bytes.
 	if s.H > 1 || s.W == 1 {
 		both = both.Skew(place.PlanarFetch)
 	}
@@ -66,6 +67,7 @@ func lowerPow(o *Output, j job) error {
 		if err := setActivationTable(o, l, t, w.Tables[0]); err != nil {
 			return err
 		}
+		// The product has one source, but waits for the tasks that wrote either half of it.
 		t.ReadTile(odd, both)
 		t.Second = even
 		t.WriteResult(y.BatchElement(n), bytes)
