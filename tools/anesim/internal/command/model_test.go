@@ -78,15 +78,15 @@ func TestModelExamples(t *testing.T) {
 
 // What is not modelled is said in the table, the CSV and the JSON.
 func TestModelSaysWhatIsMissing(t *testing.T) {
-	file := writeFile(t, "wide.yaml", []byte("inputs: {x: {c: 4, h: 4, w: 4}, y: {w: 20001}}\nlayers:\n- {op: relu, from: x}\n- {op: layernorm, axis: w, from: y}\n"))
+	file := writeFile(t, "wide.yaml", []byte("inputs: {x: {c: 4, h: 4, w: 4}, y: {w: 20001}}\nlayers:\n- {op: relu, from: x}\n- {op: logical_not, from: y}\n"))
 	const why = "width: found 20001; want at most 16384"
 	out, _, code := invoke("model", file)
 	if code != exitDone {
 		t.Fatal(code)
 	}
 	for _, want := range []string{
-		"INCOMPLETE: 1 layer without a cost, left out of all totals: layernorm1 (layernorm)\nwide  2 layers, 1 program, chip m1",
-		"\ncovers: 1 of 2 nodes (50.0%), none of multiply-accumulates, 0.3% of bytes\n", "\nnot modelled: 1 layer, left out of all totals\n  layernorm1 (layernorm): " + why,
+		"INCOMPLETE: 1 layer without a cost, left out of all totals: logical_not1 (logical_not)\nwide  2 layers, 1 program, chip m1",
+		"\ncovers: 1 of 2 nodes (50.0%), none of multiply-accumulates, 0.3% of bytes\n", "\nnot modelled: 1 layer, left out of all totals\n  logical_not1 (logical_not): " + why,
 		"\nprogram 1: relu0, 1 layer, 1 descriptor, 0 B of scratch\nnote: tensors stay in L2",
 	} {
 		if !strings.Contains(out, want) {
@@ -95,11 +95,11 @@ func TestModelSaysWhatIsMissing(t *testing.T) {
 	}
 	out, _, _ = invoke("model", file, "--csv")
 	rows := records(t, out)
-	if len(rows) != 3 || rows[2][0] != "layernorm1" || rows[2][7] != "" || !strings.Contains(rows[2][14], why) {
+	if len(rows) != 3 || rows[2][0] != "logical_not1" || rows[2][7] != "" || !strings.Contains(rows[2][14], why) {
 		t.Errorf("rows %q", rows)
 	}
 	r := model(t, file)
-	if c := r.Coverage; c.Nodes != 2 || c.Done != 1 || c.DoneBytes != 2*2*64 || c.Bytes != c.DoneBytes+2*2*20001 || len(c.Lost) != 1 || c.Lost[0].Layer != "layernorm1" {
+	if c := r.Coverage; c.Nodes != 2 || c.Done != 1 || c.DoneBytes != 2*2*64 || c.Bytes != c.DoneBytes+2*2*20001 || len(c.Lost) != 1 || c.Lost[0].Layer != "logical_not1" {
 		t.Errorf("coverage %+v", c)
 	}
 	out, errs, code := invoke("model", file, "--strict")
@@ -109,7 +109,7 @@ func TestModelSaysWhatIsMissing(t *testing.T) {
 	if _, errs, code := invoke("model", exampleNetwork("mobilenetv2.yaml"), "--strict"); code != exitDone {
 		t.Errorf("--strict of a whole network: exit %d: %s", code, errs)
 	}
-	if len(r.Notes) != 2 || !r.Layers[0].Modelled || r.Layers[1].Modelled || r.NotModelled[0].Name != "layernorm1" {
+	if len(r.Notes) != 2 || !r.Layers[0].Modelled || r.Layers[1].Modelled || r.NotModelled[0].Name != "logical_not1" {
 		t.Errorf("notes %q, missing %v", r.Notes, r.NotModelled)
 	}
 }

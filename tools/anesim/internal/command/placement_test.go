@@ -17,7 +17,7 @@ import (
 // elsewhere with the reason, dear transfers keep it in one piece, and parts add up.
 func TestModelPlacement(t *testing.T) {
 	net := writeFile(t, "net.yaml", []byte("inputs: {x: {c: 64, h: 28, w: 28}, y: {w: 20001}}\nlayers:\n"+
-		"- {name: a, op: conv, cout: 64, k: 3, pad: 1, from: x}\n- {name: b, op: layernorm, axis: w, from: y}\n- {name: c, op: conv, cout: 64, k: 3, pad: 1, from: a}\n"))
+		"- {name: a, op: conv, cout: 64, k: 3, pad: 1, from: x}\n- {name: b, op: logical_not, from: y}\n- {name: c, op: conv, cout: 64, k: 3, pad: 1, from: a}\n"))
 	for compute, want := range map[string]string{"all": "engine gpu cpu", "engine": "engine cpu", "cpu": "cpu"} {
 		p := model(t, net, "--compute", compute).Placement
 		if p == nil || len(p.Operations) != 3 || p.Compute != compute {
@@ -105,7 +105,7 @@ func TestReasonsOfTheDocuments(t *testing.T) {
 		{"a transposed convolution by 3", yaml("- {name: up, op: deconv, cout: 8, k: 3, stride: 3, from: x}\n"), "up", "strides of 1 and 2", false, true},
 		{"a channel-wise convolution", yaml("- {name: dw, op: conv, cout: 8, k: 3, groups: 8, from: x}\n"), "dw", "", true, true},
 		{"a channel-wise convolution to more channels", yaml("- {name: dw, op: conv, cout: 16, k: 3, groups: 8, from: x}\n"), "dw", "as many groups as output channels", false, true},
-		{"columns beyond 15 bits", yaml("- {name: n, op: layernorm, axis: w, from: wide}\n"), "n", "found 20001", false, false},
+		{"columns beyond 15 bits", yaml("- {name: n, op: logical_not, from: wide}\n"), "n", "found 20001", false, false},
 		{"weights of four sections", yaml("- {name: c0, op: conv, cout: 16384, k: 1, from: tall}\n"), "c0", "4 sections", true, true},
 		{"more weights than fit", yaml(convs), "c5", "does not fit in one program", false, true},
 		{"a state", state, "a", "native state operations are rejected on the M1", true, true},
