@@ -13,6 +13,18 @@ var exporterForms = []struct {
 	name  string
 	parts []ox.Message
 }{
+	{"sound that is longer than a row of a task", []ox.Message{
+		ox.Input("x", 1, 2, 20000), ox.Constant("w", []int{3, 2, 5}, slices.Repeat([]float32{0.5, -0.25, 0.125}, 10)...), ox.Constant("b", []int{3}, 0.5, 0, -1),
+		ox.Node("Conv", "c", inputNames("x", "w", "b"), ox.List("pads", 4, 3), ox.List("dilations", 2)), ox.Constant("v", []int{3, 2, 4}, slices.Repeat([]float32{0.25, -0.5, 0.125, 1}, 6)...),
+		ox.Node("MaxPool", "p", inputNames("c"), ox.List("kernel_shape", 3), ox.List("strides", 2), ox.List("pads", 1, 1)), ox.Node("ConvTranspose", "y", inputNames("p", "v"), ox.List("strides", 2), ox.List("pads", 1, 1)),
+	}},
+	{"image that is higher than a task, with strides", []ox.Message{
+		ox.Input("x", 1, 2, 16421, 3), ox.Constant("w", []int{2, 2, 3, 2}, slices.Repeat([]float32{0.5, -0.25, 0.125}, 8)...),
+		ox.Node("Conv", "c", inputNames("x", "w"), ox.List("pads", 1, 0, 1, 1), ox.List("strides", 3, 1)), ox.Node("AveragePool", "y", inputNames("c"), ox.List("kernel_shape", 2, 1)),
+	}},
+	{"taps of a row that are far apart", []ox.Message{
+		ox.Input("x", 1, 2, 90), ox.Constant("w", []int{3, 2, 7}, slices.Repeat([]float32{0.5, -0.25, 0.125}, 14)...), ox.Node("Conv", "y", inputNames("x", "w"), ox.List("pads", 27, 27), ox.List("dilations", 9)),
+	}},
 	{"nearest elements halfway between two, by factors that are not binary fractions", []ox.Message{
 		ox.Input("x", 1, 2, 9, 7), ox.Constant("s", []int{4}, 1, 1, 1.7, 0.6), ox.Node("Resize", "a", inputNames("x", "", "s"), ox.Text("mode", "nearest"), ox.Text("nearest_mode", "round_prefer_ceil")),
 		ox.Node("Resize", "b", inputNames("x", "", "s"), ox.Text("mode", "nearest"), ox.Text("nearest_mode", "floor")), ox.Node("Sub", "y", inputNames("a", "b")),

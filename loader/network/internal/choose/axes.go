@@ -164,6 +164,16 @@ func (n *Chooser) concatenate(axis int, parts []Operand) (Operand, error) {
 	for _, p := range parts {
 		d[axis] += p.Dims[axis]
 	}
+	// Rows that are too long for a task are joined as lines of 64 bytes, if each part is several of them.
+	const line = 64 / HalfBytes
+	if last := len(d) - 1; axis == last && d[last] > layer.MaxExtent && !slices.ContainsFunc(parts, func(p Operand) bool { return p.Dims[last]%line != 0 }) {
+		lines := make([]Operand, len(parts))
+		for i, p := range parts {
+			lines[i] = p.As(graph.Elements(d[:last]), p.Dims[last]/line, line)
+		}
+		y, err := n.concatenate(1, lines)
+		return y.As(d...), err
+	}
 	// Parts of a row begin at any byte, and tasks write at multiples of 64. Parts of the channels always
 	// begin at one.
 	if last := len(d) - 1; axis == last && last > 0 && graph.Elements(d[:last]) > 1 {

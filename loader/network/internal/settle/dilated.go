@@ -1,6 +1,8 @@
 package settle
 
 import (
+	"slices"
+
 	"anesim/internal/network/graph"
 	"anesim/loader/network/internal/ops"
 )
@@ -12,18 +14,22 @@ const (
 	maxChannelTerms = 1 << 15
 )
 
-// isFarDilation reports whether n is a convolution of an image whose taps are too far apart for a window of
+// isFarDilation reports whether n is a convolution of an image or a row whose taps are too far apart for a window of
 // the engine, as those of a segmenter's pyramid: 18, 24 or 36 pixels.
 func isFarDilation(n *graph.Node) bool {
-	if n.Op != "Conv" || n.Const(1) == nil || n.Const(1).Absent() || len(n.In[0].Dims) != 4 || len(n.In[1].Dims) != 4 || n.Int("group", 1) != 1 {
+	if n.Op != "Conv" || n.Const(1) == nil || n.Const(1).Absent() || n.Int("group", 1) != 1 {
 		return false
 	}
 	f := n.In[1].Dims
-	if f[2]*f[3]*f[1] > maxChannelTerms {
+	if rank := len(n.In[0].Dims); rank != len(f) || rank != 3 && rank != 4 || graph.Elements(f[1:]) > maxChannelTerms {
 		return false
 	}
 	dilations, given, err := n.List("dilations", -1)
-	return err == nil && given && len(dilations) == 2 && max(dilations[0], dilations[1]) > 1 && ((f[2]-1)*dilations[0] >= maxWindow || (f[3]-1)*dilations[1] >= maxWindow)
+	far := false
+	for i, d := range dilations {
+		far = far || given && len(dilations) == len(f)-2 && d > 1 && (f[2+i]-1)*d >= maxWindow
+	}
+	return err == nil && far
 }
 
 // expandFarDilation rewrites such a convolution as one with a window of a single pixel: its channels are
@@ -45,13 +51,14 @@ func expandFarDilation(e *expansion) error {
 	if err != nil {
 		return err
 	}
-	if err := e.budget.Spend(tapBytes, f[2]*f[3]); err != nil {
+	taps := graph.Elements(f[2:])
+	if err := e.budget.Spend(tapBytes, taps); err != nil {
 		return err
 	}
 	var padded *graph.Value
 	var parts []*graph.Value
 	var kept []int
-	for t := range f[2] * f[3] {
+	for t := range taps {
 		sees, whole := findTapCoverage(w, d[2:], t)
 		switch {
 		case !sees:
@@ -89,12 +96,12 @@ func expandFarDilation(e *expansion) error {
 			return err
 		}
 	}
-	weights, err := e.emitReshape(nil, e.inputTensor(1), f[0], f[1], f[2]*f[3])
+	weights, err := e.emitReshape(nil, e.inputTensor(1), f[0], f[1], taps)
 	if err != nil {
 		return err
 	}
 	weights, err = e.emitNodeChain(nil, weights, step{"Gather", attributes{"axis": newIntAttr(2)}, []*graph.Value{nil, e.newIntConstant(kept...)}},
-		step{"Transpose", attributes{"perm": newIntsAttr(0, 2, 1)}, nil}, step{"Reshape", nil, []*graph.Value{nil, e.newIntConstant(f[0], len(kept)*f[1], 1, 1)}})
+		step{"Transpose", attributes{"perm": newIntsAttr(0, 2, 1)}, nil}, step{"Reshape", nil, []*graph.Value{nil, e.newIntConstant(append([]int{f[0], len(kept) * f[1]}, slices.Repeat([]int{1}, len(f)-2)...)...)}})
 	if err != nil {
 		return err
 	}

@@ -44,6 +44,9 @@ func operandExpansion(n *graph.Node) func(e *expansion) error {
 	case isComposedEinsum(n):
 		return expandEinsum
 	}
+	if w := readWideWindow(n); w != nil {
+		return w.expand
+	}
 	return nil
 }
 
