@@ -10,8 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"anesim/hw/host"
 	"anesim/hw/machine"
 	"anesim/internal/measured"
+	"anesim/loader/layer"
 )
 
 var writeMachines = flag.Bool("machines", false, "write the constants and the intervals of calls on machines")
@@ -186,6 +188,28 @@ func TestLaterMachines(t *testing.T) {
 	for i := range list {
 		if x := &list[i]; x.Row.Clock > 0 && math.Abs(x.NewMachine.Error()) > 0.1 {
 			t.Errorf("%s at %d MHz: %+.0f %%", x.Row.ID, x.Row.Clock, 100*x.NewMachine.Error())
+		}
+	}
+}
+
+// A matmul of 4096x4096 and 4096x4096 is compiled like a user's here, with its weights in parts that each read the source,
+// and takes what the private runtime took on each machine.
+func TestLargeMatmulsOfLaterMachines(t *testing.T) {
+	const n = 4096
+	steps, err := newLowerer().lowerLayer(layer.Product(n, n, n, layer.Constant))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Chain{Steps: steps, Host: host.Load{In: fp16Bytes(n * n), Out: fp16Bytes(n * n)}}
+	published := map[string]float64{"m2max": 25.54, "m4pro": 22.37, "m4max": 20.56, "m5": 19.12, "m5pro": 16.6, "m6": 11.14}
+	for name, ms := range published {
+		m, err := machine.ByName(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := c.estimate(m.Chip, m.Host)
+		if e := (Pair{float64(x.wall()), ms * 1e6}).Error(); math.Abs(e) > 0.15 {
+			t.Errorf("%s: %+.0f %%", name, 100*e)
 		}
 	}
 }

@@ -49,6 +49,7 @@ type Chip struct {
 	TileRate      evidence.Constant
 	LaneRate      evidence.Constant
 	BusyLaneRate  evidence.Constant
+	StreamRate    evidence.Constant
 
 	DispatchEnergy evidence.Constant
 	MACEnergy      evidence.Constant
@@ -191,6 +192,7 @@ func newH13Chip() Chip {
 		LaneRate:      evidence.New(5e9, "B/s", evidence.Assumed, "limit of one weight lane, set by its outstanding transfers; at least a sixteenth of the measured weight stream, 3.75e9"),
 
 		BusyLaneRate: evidence.New(1e11, "B/s", evidence.Assumed, "no limit but LaneRate: no row of an M1 shows one"),
+		StreamRate:   evidence.New(1e12, "B/s", evidence.Assumed, "no limit but ReadRate: it is the memory's on an M1"),
 
 		EngineStep:    evidence.New(10.5e-3, "W/engine", evidence.Measured, "10-11 mW for each additional engine in a loop of calls that is bound by dispatches (guide, core scaling; on the H13g)"),
 		EngineHold:    evidence.New(0.25e6, "ns", evidence.Assumed, "time for which an engine draws its step after work: loops of 0.21 ms show all of it, and the errors of the energies of matmuls and convolutions are about equal for shorter times and larger for longer ones (median 3.2 % with 0.05 ms, 2.8 % with 0.25 ms, 3.0 % with 0.5 ms, 3.6 % with 2 ms)"),
@@ -284,8 +286,8 @@ func (c Chip) newParams() params {
 		dma: dma.Params{
 			Read: clock.PerSecond(c.ReadRate.Value, hz), ReadWrite: clock.PerSecond(c.TotalRate.Value, hz),
 			Tile: clock.PerSecond(c.TileRate.Value, hz), Lane: clock.PerSecond(c.LaneRate.Value, hz),
-			BusyLane: clock.PerSecond(c.BusyLaneRate.Value, hz),
-			Latency:  hz.Cycles(clock.Nanoseconds(c.MemoryLatency.Value)),
+			BusyLane: clock.PerSecond(c.BusyLaneRate.Value, hz), Stream: clock.PerSecond(c.StreamRate.Value, hz),
+			Latency: hz.Cycles(clock.Nanoseconds(c.MemoryLatency.Value)),
 		},
 		planar:        clock.PerSecond(c.PlanarRate.Value, hz),
 		transpose:     clock.Rate(c.TransposeRate.Value),

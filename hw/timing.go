@@ -65,6 +65,11 @@ func (p *params) computeFiguresForAllEngines(d *DescriptorReport, t *regs.Task, 
 		d.Engines, d.Tiles, d.MACs = w.Engines, w.Tiles, w.MACs
 		d.Units, d.L2 = p.engineUnitColumns(g, o, &w)
 		array = w.Buffered(p.tiles)
+		// Programs of later machines do not read a source again for each part of the weights of a window, as an M1's do:
+		// their times are those of the array. For matmuls they do.
+		if tiles.Taps(g) == o.In.Channels && g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate {
+			p.dma.StreamSource(&need.mem, d.DMA)
+		}
 		d.Lookups, d.Skipped, d.ZeroTaps = w.Lookups, w.Skipped, w.ZeroTaps
 		d.Crew, d.HalfEngine = w.Crew, open.Half()
 		if g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate {

@@ -46,6 +46,7 @@ var parameters = [...]parameter{
 	{"TileRate", "B/s", "highest rate of the tile DMA in each direction", 1e6, 1e15, false, ""},
 	{"LaneRate", "B/s", "highest rate of one weight stream", 1e6, 1e15, false, ""},
 	{"BusyLaneRate", "B/s", "highest rate of one weight stream in a task of more than 64 results per channel, if it is below LaneRate", 1e6, 1e15, false, ""},
+	{"StreamRate", "B/s", "highest rate of reads of a tensor of more than 16 MiB, if it is below ReadRate", 1e6, 1e15, false, ""},
 	{"DispatchEnergy", "nJ/dispatch", "fixed energy of a dispatch", 0, 1e12, false, ""},
 	{"MACEnergy", "pJ/MAC", "energy of a multiply-accumulate", 0, 1e6, false, ""},
 	{"ZeroMACEnergy", "pJ/MAC", "energy of a multiply-accumulate with a zero operand: a source element, if values are computed, or a weight in a zero row or column of the window", 0, 1e6, false, ""},

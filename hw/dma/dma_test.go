@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/x448/float16"
 
+	"anesim/hw/clock"
 	"anesim/hw/regs"
 )
 
@@ -398,6 +399,19 @@ func TestTrafficCycles(t *testing.T) {
 	} {
 		if got := tc.p.Cycles(t1, 7, tc.rows); got != tc.want {
 			t.Errorf("%s: %+v, want %+v", tc.what, got, tc.want)
+		}
+	}
+}
+
+// A source that a system cache holds comes at the rate of reads, a larger one at that of the memory.
+func TestStreamSource(t *testing.T) {
+	p := Params{Read: 100, Stream: 10}
+	for bytes, want := range map[uint64]clock.Cycles{CacheBytes: CacheBytes/100 + 1, 10 * CacheBytes: CacheBytes} {
+		tr := Traffic{Source1: bytes}
+		c := p.Cycles(tr, 0, 1)
+		p.StreamSource(&c, tr)
+		if c.Source != want || c.Total != want {
+			t.Errorf("%d bytes: %+v, want %d cycles", bytes, c, want)
 		}
 	}
 }

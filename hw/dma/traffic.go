@@ -53,7 +53,9 @@ type Params struct {
 	Tile, Lane clock.Rate
 	// BusyLane is the highest rate of a weight stream in a task of more than [FewPixels] results a channel.
 	BusyLane clock.Rate
-	Latency  clock.Cycles // from a request to its answer
+	// Stream is the highest rate of reads of a source of more than [CacheBytes]; see [Params.StreamSource].
+	Stream  clock.Rate
+	Latency clock.Cycles // from a request to its answer
 }
 
 // Cycles holds the time to move each operand of a task alone, and the total time to move all of
@@ -80,4 +82,17 @@ func (p Params) Cycles(t Traffic, lane uint64, pixels int) Cycles {
 	}
 	c.Total = max(p.Read.Cycles(t.Read()), p.ReadWrite.Cycles(t.Total()), c.Source, c.Kernel, c.Destination)
 	return c
+}
+
+// CacheBytes is the size from which on a system cache no longer holds a source between two reads. On later machines,
+// sources of 8 MB are read at its rate, and those of 33 MB at the memory's (inferred; the size is that of an A14's cache).
+const CacheBytes = 16 << 20
+
+// StreamSource makes c the times of a task with traffic t whose first source comes from memory each time that a task
+// reads it, if no system cache holds it.
+func (p Params) StreamSource(c *Cycles, t Traffic) {
+	if t.Source1 > CacheBytes {
+		c.Source = max(c.Source, p.Stream.Cycles(t.Source1))
+		c.Total = max(c.Total, c.Source)
+	}
 }

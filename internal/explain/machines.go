@@ -23,7 +23,7 @@ type scaledChip struct {
 // which constant limits the model.
 var machines = [...]scaledChip{
 	{"clock x1.25", []string{"Clock"}, 1.25},
-	{"memory bandwidth x1.5", []string{"TotalRate", "ReadRate", "TileRate", "LaneRate", "BusyLaneRate"}, 1.5},
+	{"memory bandwidth x1.5", []string{"TotalRate", "ReadRate", "TileRate", "LaneRate", "BusyLaneRate", "StreamRate"}, 1.5},
 	{"planar engine x1.5", []string{"PlanarRate"}, 1.5},
 	{"L2 banks x2", []string{"L2Banks"}, 2},
 	{"kernel memory x2", []string{"KernelMemory"}, 2},
