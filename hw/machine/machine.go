@@ -86,6 +86,12 @@ func (m *Machine) Note() string {
 		m.Title, m.Call.Rows)
 }
 
+// IsScaledChip reports whether the named chip is that of a scaled machine, of which only the energy of a call is
+// known.
+func IsScaledChip(chip string) bool {
+	return slices.ContainsFunc(machines(), func(m Machine) bool { return m.Scaled && m.Chip.Name == chip })
+}
+
 // ByName returns the machine with the given name. Case, spaces and hyphens make no difference, so that
 // "iPhone 12" and "M1 Max" are names too. If there is none, the error lists the names.
 func ByName(name string) (Machine, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"anesim"
+	"anesim/hw"
 	"anesim/hw/machine"
 	"anesim/internal/check"
 	"anesim/internal/report"
@@ -145,6 +146,11 @@ func printDiff(w io.Writer, a, b *side) error {
 		p.Printf("")
 		p.Printf("a call: %v -> %v (%s) on %s, %.1f%% of it the host", x, y, view.Change(float64(x), float64(y)), a.result.Options.Machine.Noun(),
 			100*float64(b.result.Host())/float64(machine.Wall(b.result.Report.Time, b.result.Host())))
+		if e, low, _ := a.result.CallEnergy(); low > 0 {
+			f, least, most := b.result.CallEnergy()
+			p.Printf("energy of a call: %s -> %s (%s; %s: %s to %s)", report.EnergyText(e), report.EnergyText(f), view.Change(float64(e), float64(f)),
+				hw.IntervalPercent, report.EnergyText(least), report.EnergyText(most))
+		}
 		if note := a.result.Options.Machine.Note(); note != "" {
 			p.Printf("note: %s", note)
 		}
@@ -175,7 +181,7 @@ func printDiff(w io.Writer, a, b *side) error {
 			p.Printf("")
 			p.Printf("- %s: gone, %s cycles", formatDescriptorLabel(d.A, d.AAt), report.Thousands(d.A.Cycles))
 		default:
-			printDelta(p, &d, &weights, network)
+			printDelta(p, &d, &weights, network, a.Chip, b.Chip)
 		}
 	}
 	p.Printf("")
@@ -206,7 +212,7 @@ func newTotalsTable(a, b *side, network bool) *terminal.Table {
 		x, y = a.Input, b.Input
 	}
 	t := terminal.Numbers("", terminal.Cut(report.Printable(x), most), terminal.Cut(report.Printable(y), most), "change")
-	for _, x := range check.CostChanges(&a.Total, &b.Total) {
+	for _, x := range listKnownChanges(&a.Total, &b.Total, a.Chip, b.Chip) {
 		if network && x.Of != "" && !x.Changed() {
 			continue
 		}
@@ -218,6 +224,16 @@ func newTotalsTable(a, b *side, network bool) *terminal.Table {
 		t.Add(name, before, after, view.Change(x.A, x.B))
 	}
 	return t
+}
+
+// listKnownChanges returns the changes of the costs of two sides without energies, if those of one of the chips
+// are not known.
+func listKnownChanges(a, b *check.Cost, chips ...string) []check.CostChange {
+	list := check.CostChanges(a, b)
+	if slices.ContainsFunc(chips, machine.IsScaledChip) {
+		list = slices.DeleteFunc(list, func(x check.CostChange) bool { return x.Name == check.MeasuredEnergy || x.Of == check.MeasuredEnergy })
+	}
+	return list
 }
 
 // formatDescriptorLabel returns a label for a descriptor. It is the name of the descriptor's layer
@@ -232,10 +248,10 @@ func formatDescriptorLabel(d *check.Descriptor, index int) string {
 
 // printDelta prints a descriptor or layer that differs. For a network, it prints addresses only if
 // nothing else explains the difference.
-func printDelta(p *terminal.Pager, d *check.Delta, weights *check.ConstantsChange, network bool) {
+func printDelta(p *terminal.Pager, d *check.Delta, weights *check.ConstantsChange, network bool, chips ...string) {
 	p.Printf("")
 	text := fmt.Sprintf("%s -> %s cycles (%s)", report.Thousands(d.A.Cycles), report.Thousands(d.B.Cycles), view.Change(float64(d.A.Cycles), float64(d.B.Cycles)))
-	changes := check.CostChanges(&d.A.Cost, &d.B.Cost)
+	changes := listKnownChanges(&d.A.Cost, &d.B.Cost, chips...)
 	for _, x := range changes {
 		if x.Name == check.MeasuredBytes || x.Name == check.MeasuredEnergy {
 			before, after := x.Values()

@@ -295,7 +295,15 @@ func TestMachineOfOtherCommands(t *testing.T) {
 	if out := must("on a MacBook Pro (M1 Max)", "diff", "a.hwx", "b.hwx", "--machine", "m1max"); !strings.Contains(out, r.Total.WallNs.String()+" -> ") {
 		t.Errorf("no call of %v in\n%s", r.Total.WallNs, out)
 	}
-	must("programs of this generation are not modelled", "diff", "a.hwx", "b.hwx", "--machine", "m4")
+	out := must("programs of this generation are not modelled", "diff", "a.hwx", "b.hwx", "--machine", "m4")
+	for line := range strings.Lines(out) { // only the energy of a call is known
+		if strings.Contains(line, "J") && !strings.HasPrefix(line, "energy of a call: ") {
+			t.Errorf("an energy: %s", line)
+		}
+	}
+	if !strings.Contains(out, "\nenergy of a call: ") {
+		t.Errorf("no energy of a call: %s", out)
+	}
 	must("wrote 1 model", "check", "--baseline", "base.json", "--update", "--machine", "m4", "a.hwx")
 	must("ok", "check", "--baseline", "base.json", "--machine", "m4", "a.hwx")
 	if out, _, code := invoke("check", "--baseline", "base.json", "--machine", "m1", "a.hwx"); code != exitFailed {

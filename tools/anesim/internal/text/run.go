@@ -29,9 +29,7 @@ func newPager(w io.Writer) pager { return pager{Pager: terminal.NewPager(w)} }
 // scaled, only the energy of a call is known: its constants are fitted to those.
 func newChipPager(w io.Writer, chip string) pager {
 	p := newPager(w)
-	for _, m := range machine.Machines() {
-		p.noEnergy = p.noEnergy || m.Scaled && m.Chip.Name == chip
-	}
+	p.noEnergy = machine.IsScaledChip(chip)
 	return p
 }
 
@@ -217,6 +215,10 @@ func (p pager) printWallTime(res *anesim.Result, t *report.Wall, preset string) 
 		off := fmt.Sprintf("rails off after %s of a gap", report.TimeText(res.RailsOff()))
 		if math.IsInf(float64(res.RailsOff()), 1) {
 			off = "the rails stay on"
+		}
+		if p.noEnergy {
+			p.printf("idle: %v (%s); wake: %v", t.IdleNs, off, t.WakeNs)
+			return
 		}
 		p.printf("idle: %v, %s (%s); wake: %v, %s; in all %s over the wall time",
 			t.IdleNs, p.energy(t.IdleNJ), off, t.WakeNs, p.energy(t.WakeNJ), p.energy(t.WallEnergyNJ))
