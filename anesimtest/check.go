@@ -70,6 +70,9 @@ func CheckOptions(t TB, file string, tolerance float64, o anesim.Options, models
 			if line := e.WithoutValues(); line != "" {
 				fmt.Fprintf(os.Stderr, "%s: %s\n", m.Name(), line)
 			}
+			for _, note := range e.Relocations {
+				fmt.Fprintf(os.Stderr, "%s: warning: %s\n", m.Name(), note)
+			}
 			entries = append(entries, e)
 			continue
 		}
@@ -81,6 +84,11 @@ func CheckOptions(t TB, file string, tolerance float64, o anesim.Options, models
 		for i := range v.Differences {
 			d := &v.Differences[i]
 			t.Errorf("%s: %v%s", m.Name(), d, formatReasonLines(d.Why))
+		}
+		if len(v.Differences) > 0 { // otherwise the cause has them
+			for _, note := range v.Relocations {
+				t.Errorf("%s: %s", m.Name(), note)
+			}
 		}
 	}
 	if *update {
