@@ -25,10 +25,26 @@ func TestArgumentErrors(t *testing.T) {
 		{"arguments_test.go", "try anesim run arguments_test.go"},
 		{"modle " + net, "did you mean model?"},
 		{"--machine m1", "unknown flag: --machine"},
+		{"model " + net + " --machine=", "--machine: the value is empty"},
+		{"model " + net + " --weights=", "--weights: the value is empty"},
 	} {
 		_, errs, code := invoke(strings.Fields(tc.args)...)
 		if code != exitUsage || !strings.Contains(errs, tc.want) || strings.Contains(errs, "strconv") || strings.Contains(errs, "time:") {
 			t.Errorf("%s: exit %d: %s", tc.args, code, errs)
+		}
+	}
+}
+
+// An option that is not valid is named by its flag, not by its field in Go.
+func TestErrorsNameFlags(t *testing.T) {
+	for args, want := range map[string]string{
+		"layer relu c=4 --repeat 4611686018427387904":                           "anesim: --repeat: too many dispatches",
+		"layer relu c=4 --power-budget 1e308":                                   "anesim: --power-budget: budget is 1e+308 W",
+		"model " + exampleNetwork("decoder-step.onnx") + " --merge a,b":         "anesim: --merge or --split: network decoder-step has no layer",
+		"model " + exampleNetwork("decoder-step.onnx") + " --reshape query=1x1": "anesim: --reshape: cannot reshape",
+	} {
+		if _, errs, code := invoke(strings.Fields(args)...); code == exitDone || !strings.HasPrefix(errs, want) {
+			t.Errorf("%s: exit %d: %s", args, code, errs)
 		}
 	}
 }

@@ -206,7 +206,7 @@ func TestIdleInTheTable(t *testing.T) {
 func TestIdleErrors(t *testing.T) {
 	for _, command := range []string{"run", "layer relu c=4", "model net.yaml"} {
 		for value, says := range map[string]string{
-			"-1s": "--idle -1s: want 0 or more", "5": "missing unit", "soon": "invalid duration", "": "invalid duration", "9999999h": "invalid duration",
+			"-1s": "--idle -1s: want 0 or more", "5": "such as 33ms", "soon": "such as 33ms", "": "such as 33ms", "9999999h": "at most 2500000h",
 		} {
 			_, errs, code := invoke(append(strings.Fields(command), "--idle="+value)...)
 			if code != exitUsage || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, says) {

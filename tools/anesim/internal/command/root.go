@@ -65,11 +65,27 @@ func reportError(stderr io.Writer, err error) int {
 		printError(stderr, errors.New("interrupted"))
 		return interrupt.Status()
 	}
-	printError(stderr, err)
+	printError(stderr, nameFlags(err))
 	if errors.As(err, &u) || errors.As(err, new(*sweep.ArgumentError)) || errors.As(err, new(*outfile.ClashError)) || errors.As(err, new(*outfile.InputError)) {
 		return exitUsage
 	}
 	return exitFailed
+}
+
+// optionFlags names the flags that set options of package anesim.
+var optionFlags = map[string]string{
+	"Repeat": "--repeat", "Idle": "--idle", "PowerBudget": "--power-budget", "State": "--state", "Bind": "--bind", "Record": "--record",
+	"Dims": "--dim", "Release": "--release", "Function": "--function", "Reshape": "--reshape", "Regroup": "--merge or --split", "Weights": "--weights",
+	"Compute": "--compute", "Segmenter": "--segmenter", "GateTiles": "--gate-tiles", "Overrides": "--set",
+}
+
+// nameFlags returns err with the flag in the place of an option of package anesim, if it reports one.
+func nameFlags(err error) error {
+	var option *anesim.OptionError
+	if !errors.As(err, &option) || optionFlags[option.Option] == "" {
+		return err
+	}
+	return errors.New(strings.Replace(err.Error(), "option "+option.Option+": ", optionFlags[option.Option]+": ", 1))
 }
 
 // Help lists commands in the order in which they are added: the most used one of a group comes first.
@@ -100,10 +116,15 @@ cycles and what they wait for, the bytes moved and the energy. Times of M2 to M6
   anesim layer conv cin=64 h=56 w=56 cout=64 k=3 pad=1
   anesim run model.hwx
   anesim help run`,
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		Args:              usage.NoArgs,
-		PersistentPreRunE: func(c *cobra.Command, args []string) error { return planNamedFiles(plan, c, args) },
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          usage.NoArgs,
+		PersistentPreRunE: func(c *cobra.Command, args []string) error {
+			if err := usage.CheckNames(c, "machine", "weights"); err != nil {
+				return err
+			}
+			return planNamedFiles(plan, c, args)
+		},
 		RunE: func(c *cobra.Command, _ []string) error {
 			if v, err := c.Flags().GetBool("version"); err == nil && v {
 				return printVersion(c.OutOrStdout())

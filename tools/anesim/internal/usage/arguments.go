@@ -74,7 +74,7 @@ func describeValues(e *pflag.InvalidValueError) string {
 	case "float64":
 		return "a number, such as 30 or 0.5"
 	case "duration":
-		return "a time with its unit, such as 33ms or 1.5s"
+		return "a time with its unit, such as 33ms or 1.5s, and at most 2500000h"
 	case "bool":
 		return "true or false"
 	}
@@ -101,6 +101,17 @@ func OneFile(c *cobra.Command, args []string) error {
 func TwoFiles(c *cobra.Command, args []string) error {
 	if len(args) != 2 {
 		return Errorf("%s: want two files to compare, found %d", c.CommandPath(), len(args))
+	}
+	return nil
+}
+
+// CheckNames returns an error if a flag of c with one of the given names has an empty value, such as that of
+// a variable that the shell does not know. It would pass as if the flag were left out.
+func CheckNames(c *cobra.Command, flags ...string) error {
+	for _, name := range flags {
+		if f := c.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
+			return Errorf("--%s: the value is empty; leave the flag out for its default", name)
+		}
 	}
 	return nil
 }
