@@ -243,7 +243,7 @@ func TestPowerBudgetFlag(t *testing.T) {
 	if code != exitDone || !strings.Contains(out, "throttle") {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
-	if _, errs, code := invoke(append(words, "--power-budget", "0.3")...); code != exitFailed || !strings.Contains(errs, "PowerBudget: budget is 0.3 W") {
+	if _, errs, code := invoke(append(words, "--power-budget", "0.3")...); code != exitFailed || !strings.Contains(errs, "--power-budget: budget is 0.3 W") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }

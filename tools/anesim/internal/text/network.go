@@ -414,13 +414,9 @@ func formatAllNodes(c *report.Coverage) string {
 	return "all " + report.Plural(c.Nodes, "node")
 }
 
-// formatHostNodes returns a phrase with the number of nodes that run on the host. If none do, it says
-// that the engine runs all, or returns "" for nodes without a figure.
+// formatHostNodes returns a phrase with the number of nodes that run on the host, or "" if none do.
 func formatHostNodes(c *report.Coverage) string {
-	switch {
-	case c.Hosted == 0 && c.Done == c.Nodes:
-		return ", nothing on the host"
-	case c.Hosted == 0:
+	if c.Hosted == 0 {
 		return ""
 	}
 	return fmt.Sprintf(", %d of them on the host", c.Hosted)

@@ -190,6 +190,9 @@ func (p pager) printCovered(d *report.Network, res *anesim.Result) {
 	text := fmt.Sprintf("%d of %s", c.Done, report.Plural(c.Nodes, "node"))
 	if c.Done == c.Nodes {
 		text = formatAllNodes(c)
+		if c.Hosted == 0 {
+			text += ", nothing on the host"
+		}
 	}
 	text += formatHostNodes(c)
 	if c.DoneMACs < c.MACs {
