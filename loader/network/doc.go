@@ -51,6 +51,7 @@
 //	Conv           dilated taps have zeros in between; long strides use image blocks as channels;
 //	               three axes become a sum over the taps of depth
 //	long rows      windows over more than 16,384 elements compute parts of the result from slices
+//	long windows   sums of convolutions with up to 31 of the taps each
 //	LSTM, GRU, RNN unrolled, with the input's matmuls of all steps in one task
 //	Loop, Scan     unrolled, if the number of iterations is known and at most 512
 //	sequences      lists of tensors: splits, views and concatenations

@@ -25,6 +25,10 @@ var exporterForms = []struct {
 	{"taps of a row that are far apart", []ox.Message{
 		ox.Input("x", 1, 2, 90), ox.Constant("w", []int{3, 2, 7}, slices.Repeat([]float32{0.5, -0.25, 0.125}, 14)...), ox.Node("Conv", "y", inputNames("x", "w"), ox.List("pads", 27, 27), ox.List("dilations", 9)),
 	}},
+	{"window of a row that is longer than the engine's, in groups", []ox.Message{
+		ox.Input("x", 1, 4, 90), ox.Constant("w", []int{4, 2, 64}, slices.Repeat([]float32{0.125, -0.0625, 0.03125, 0.25}, 128)...), ox.Constant("b", []int{4}, 0.5, 0, -1, 2),
+		ox.Node("Conv", "y", inputNames("x", "w", "b"), ox.List("pads", 32, 31), ox.Int("group", 2)),
+	}},
 	{"nearest elements halfway between two, by factors that are not binary fractions", []ox.Message{
 		ox.Input("x", 1, 2, 9, 7), ox.Constant("s", []int{4}, 1, 1, 1.7, 0.6), ox.Node("Resize", "a", inputNames("x", "", "s"), ox.Text("mode", "nearest"), ox.Text("nearest_mode", "round_prefer_ceil")),
 		ox.Node("Resize", "b", inputNames("x", "", "s"), ox.Text("mode", "nearest"), ox.Text("nearest_mode", "floor")), ox.Node("Sub", "y", inputNames("a", "b")),

@@ -33,6 +33,8 @@ func operandExpansion(n *graph.Node) func(e *expansion) error {
 		return expandConv
 	case isFarDilation(n):
 		return expandFarDilation
+	case findLongKernel(n) >= 0:
+		return expandLongKernel
 	case n.Op == "ConvTranspose" && (computed(1, 2) || rank == 5):
 		return expandConvTranspose
 	case n.Op == "Dropout" && n.Asked(1) && ops.CheckInference(n) == nil:
