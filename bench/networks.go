@@ -54,19 +54,11 @@ func (r *NetworkRow) presets(p *Presets) (hw.Chip, host.Host, error) {
 	if m.Chip.Clock.Value < c.Clock.Value {
 		c = c.AtClock(clock.Hertz(m.Chip.Clock.Value))
 	}
-	return c, p.Hosts[r.host(&m)], nil
+	return c, p.Hosts[m.Host.Name], nil
 }
 
-// host returns the name of the preset for the host of r, which ran on m.
-func (r *NetworkRow) host(m *machine.Machine) string {
-	if r.onPhone() && r.Software == firstPhoneSystem {
-		return phoneHost2022
-	}
-	return m.Host.Name
-}
-
-// onPhone reports whether r was measured on a phone, to whose networks the host of phones is fitted.
-func (r *NetworkRow) onPhone() bool { return r.On == phone }
+// onPhone reports whether r was measured on a phone, to whose networks the hosts of phones are fitted.
+func (r *NetworkRow) onPhone() bool { return r.On == phone || r.On == phone2022 }
 
 // An OmittedNetwork is a network whose published time is not compared, and why.
 type OmittedNetwork struct{ Network, Machine, Reason string }
@@ -81,14 +73,11 @@ func OmittedNetworks() []OmittedNetwork {
 	}
 }
 
-// The machine and the host presets of phones. The hosts are fitted to networks. The other hosts are fitted to the rows of
+// The machines of phones, by their system. Their hosts are fitted to networks. The other hosts are fitted to the rows of
 // single layers, so that each network is new to them.
 const (
 	phone     = "a14"
-	phoneHost = "iphone12-coreml"
-	// phoneHost2022 is the host of firstPhoneSystem, with which a call takes 60 % longer.
-	phoneHost2022    = "iphone12-ios15"
-	firstPhoneSystem = "iOS 15"
+	phone2022 = "a14-ios15" // a call takes 40 % longer
 )
 
 // NetworkRows returns the published times of networks whose layers are known, family by family. IDs
@@ -106,8 +95,12 @@ func NetworkRows() []NetworkRow {
 	phone := func(id, network, family, machine string, us float64, source string, text func() string) NetworkRow {
 		// The tables of RepViT, RepNeXt and Depth Anything state their system. The others have that of the year
 		// in which they were published (June 2022 twice, 2023 and 2024); one of 2022 names coremltools 5, of iOS 15.
-		software := map[string]string{mobileOne: firstPhoneSystem, former: firstPhoneSystem, repViT: "iOS 16", repNeXt: "iOS 16", fastViT: "iOS 16", clip: "iOS 17", depth: "iOS 18"}[source]
-		return NetworkRow{id, network, family, phone, machine, software, us, source, text}
+		software := map[string]string{mobileOne: "iOS 15", former: "iOS 15", repViT: "iOS 16", repNeXt: "iOS 16", fastViT: "iOS 16", clip: "iOS 17", depth: "iOS 18"}[source]
+		on := phone
+		if software == "iOS 15" {
+			on = phone2022
+		}
+		return NetworkRow{id, network, family, on, machine, software, us, source, text}
 	}
 	// The widths and depths are those of the published models.
 	return []NetworkRow{
@@ -277,8 +270,8 @@ func compareNetworks(p Presets, keep func(*NetworkRow) bool) ([]NetworkResidual,
 		if !n.Row.onPhone() {
 			continue
 		}
-		n.NewNetwork = n.withHost(fitFloor(out, n.Row.Software, func(r *NetworkRow) bool { return r.ID != n.Row.ID }))
-		n.NewFamily = n.withHost(fitFloor(out, n.Row.Software, func(r *NetworkRow) bool { return r.Family != n.Row.Family }))
+		n.NewNetwork = n.withHost(fitFloor(out, n.Row.On, func(r *NetworkRow) bool { return r.ID != n.Row.ID }))
+		n.NewFamily = n.withHost(fitFloor(out, n.Row.On, func(r *NetworkRow) bool { return r.Family != n.Row.Family }))
 	}
 	return out, nil
 }
@@ -302,16 +295,16 @@ func (n *NetworkResidual) withHost(t clock.Nanoseconds) Pair {
 	return Pair{float64(machine.Wall(n.Engine.Kept, t)), n.Row.Latency * 1e3}
 }
 
-// fitFloor returns the time of a call on a phone with the given system that minimizes the sum of the relative errors
-// of the networks that keep selects, of phones with the same host. The sum is least at the median of the differences of
+// fitFloor returns the time of a call on the named machine, a phone, that minimizes the sum of the relative errors
+// of its networks that keep selects. The sum is least at the median of the differences of
 // published times and engine times, each weighted with the inverse of its published time.
-func fitFloor(list []NetworkResidual, software string, keep func(*NetworkRow) bool) clock.Nanoseconds {
+func fitFloor(list []NetworkResidual, on string, keep func(*NetworkRow) bool) clock.Nanoseconds {
 	type rest struct{ time, weight float64 }
 	var rests []rest
 	half := 0.0
 	for i := range list {
 		n := &list[i]
-		if n.Row.onPhone() && (n.Row.Software == firstPhoneSystem) == (software == firstPhoneSystem) && keep(&n.Row) {
+		if n.Row.On == on && keep(&n.Row) {
 			rests = append(rests, rest{float64(n.Row.Latency*1e3) - float64(n.Engine.Kept), 1 / n.Row.Latency})
 			half += 0.5 / n.Row.Latency
 		}

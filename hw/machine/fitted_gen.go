@@ -7,9 +7,9 @@ import "anesim/hw"
 const (
 	laterFloor       = 80.5
 	laterCopies      = 42.5
-	laterMACEnergy   = 1.35
-	laterDRAMEnergy  = 8.53
-	laterActivePower = 0.186
+	laterMACEnergy   = 1.26
+	laterDRAMEnergy  = 6.87
+	laterActivePower = 0.419
 )
 
 var spreads = map[string]hw.Spread{
@@ -20,51 +20,52 @@ var spreads = map[string]hw.Spread{
 	"m1max":       {Low: 0.907, High: 1.101, Rows: 95},
 	"m1max-linux": {Low: 0.537, High: 2.884, Rows: 9},
 	"m1ultra":     {Low: 0.907, High: 1.101, Rows: 95},
-	"a14":         {Low: 0.888, High: 1.222, Rows: 14},
-	"m2":          {Low: 0.514, High: 1.676, Rows: 369},
-	"m2max":       {Low: 0.813, High: 1.759, Rows: 369},
-	"m2pro":       {Low: 0.816, High: 2.379, Rows: 369},
-	"m3":          {Low: 0.823, High: 1.669, Rows: 369},
-	"m3pro":       {Low: 0.823, High: 1.674, Rows: 367},
-	"m3max":       {Low: 0.821, High: 1.674, Rows: 367},
-	"m4":          {Low: 0.799, High: 1.812, Rows: 369},
-	"m4pro":       {Low: 0.812, High: 1.881, Rows: 369},
-	"m4max":       {Low: 0.823, High: 1.648, Rows: 363},
-	"m5":          {Low: 0.645, High: 1.751, Rows: 369},
-	"m5pro":       {Low: 0.764, High: 1.715, Rows: 369},
-	"m6":          {Low: 0.807, High: 1.776, Rows: 369},
+	"a14":         {Low: 0.900, High: 1.116, Rows: 14},
+	"a14-ios15":   {Low: 0.900, High: 1.116, Rows: 14},
+	"m2":          {Low: 0.514, High: 1.507, Rows: 369},
+	"m2max":       {Low: 0.854, High: 1.538, Rows: 369},
+	"m2pro":       {Low: 0.857, High: 2.379, Rows: 369},
+	"m3":          {Low: 0.861, High: 1.501, Rows: 369},
+	"m3pro":       {Low: 0.860, High: 1.505, Rows: 367},
+	"m3max":       {Low: 0.860, High: 1.505, Rows: 367},
+	"m4":          {Low: 0.828, High: 1.508, Rows: 369},
+	"m4pro":       {Low: 0.854, High: 1.814, Rows: 369},
+	"m4max":       {Low: 0.862, High: 1.500, Rows: 363},
+	"m5":          {Low: 0.842, High: 1.538, Rows: 369},
+	"m5pro":       {Low: 0.790, High: 1.577, Rows: 369},
+	"m6":          {Low: 0.852, High: 1.576, Rows: 369},
 }
 
 // engineSpreads bound the engine's time of machines after the M1.
 var engineSpreads = map[string]hw.Spread{
-	"m2":    {Low: 0.647, High: 2.090, Rows: 200},
-	"m2max": {Low: 0.647, High: 2.090, Rows: 207},
-	"m2pro": {Low: 0.647, High: 2.090, Rows: 205},
-	"m3":    {Low: 0.647, High: 2.089, Rows: 207},
-	"m3pro": {Low: 0.654, High: 2.090, Rows: 205},
-	"m3max": {Low: 0.647, High: 2.089, Rows: 207},
-	"m4":    {Low: 0.529, High: 2.285, Rows: 207},
-	"m4pro": {Low: 0.647, High: 2.112, Rows: 207},
-	"m4max": {Low: 0.652, High: 2.090, Rows: 203},
-	"m5":    {Low: 0.651, High: 2.090, Rows: 202},
-	"m5pro": {Low: 0.637, High: 2.101, Rows: 207},
-	"m6":    {Low: 0.632, High: 2.090, Rows: 207},
+	"m2":    {Low: 0.868, High: 1.749, Rows: 198},
+	"m2max": {Low: 0.839, High: 1.749, Rows: 205},
+	"m2pro": {Low: 0.847, High: 1.539, Rows: 203},
+	"m3":    {Low: 0.850, High: 1.708, Rows: 205},
+	"m3pro": {Low: 0.847, High: 1.721, Rows: 203},
+	"m3max": {Low: 0.850, High: 1.708, Rows: 205},
+	"m4":    {Low: 0.784, High: 2.098, Rows: 205},
+	"m4pro": {Low: 0.839, High: 1.904, Rows: 205},
+	"m4max": {Low: 0.845, High: 1.657, Rows: 201},
+	"m5":    {Low: 0.845, High: 1.735, Rows: 201},
+	"m5pro": {Low: 0.642, High: 1.958, Rows: 205},
+	"m6":    {Low: 0.754, High: 1.923, Rows: 205},
 }
 
 // energySpreads bound the energy of a call on machines after the M1.
 var energySpreads = map[string]hw.Spread{
-	"m2":    {Low: 0.573, High: 3.860, Rows: 66},
-	"m2max": {Low: 0.573, High: 3.860, Rows: 66},
-	"m2pro": {Low: 0.391, High: 6.982, Rows: 66},
-	"m3":    {Low: 0.573, High: 3.860, Rows: 66},
-	"m3pro": {Low: 0.573, High: 3.860, Rows: 66},
-	"m3max": {Low: 0.573, High: 3.860, Rows: 66},
-	"m4":    {Low: 0.654, High: 3.029, Rows: 66},
-	"m4pro": {Low: 0.572, High: 3.874, Rows: 66},
-	"m4max": {Low: 0.573, High: 3.860, Rows: 66},
-	"m5":    {Low: 0.363, High: 7.749, Rows: 66},
-	"m5pro": {Low: 0.565, High: 3.957, Rows: 66},
-	"m6":    {Low: 0.573, High: 3.860, Rows: 66},
+	"m2":    {Low: 0.609, High: 3.744, Rows: 66},
+	"m2max": {Low: 0.609, High: 3.744, Rows: 66},
+	"m2pro": {Low: 0.422, High: 6.845, Rows: 66},
+	"m3":    {Low: 0.609, High: 3.744, Rows: 66},
+	"m3pro": {Low: 0.609, High: 3.744, Rows: 66},
+	"m3max": {Low: 0.609, High: 3.744, Rows: 66},
+	"m4":    {Low: 0.692, High: 2.899, Rows: 66},
+	"m4pro": {Low: 0.607, High: 3.759, Rows: 66},
+	"m4max": {Low: 0.609, High: 3.744, Rows: 66},
+	"m5":    {Low: 0.372, High: 8.215, Rows: 66},
+	"m5pro": {Low: 0.602, High: 3.822, Rows: 66},
+	"m6":    {Low: 0.609, High: 3.744, Rows: 66},
 }
 
 var judged = map[string]int{

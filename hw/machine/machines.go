@@ -13,7 +13,7 @@ import (
 
 // aliases are further names of machines. The networks that an A14 was measured with ran on an iPhone 12,
 // a 12 Pro and a 12 Pro Max.
-var aliases = map[string][]string{"a14": {"iphone12", "iphone12pro", "iphone12promax"}, "m1": {"m1-air"}}
+var aliases = map[string][]string{"a14": {"iphone12", "iphone12pro", "iphone12promax"}, "a14-ios15": {"iphone12-ios15"}, "m1": {"m1-air"}}
 
 var (
 	m1States    = []int{432, 492, 552, 684, 804, 888, 996, 1164, 1236, 1320, 1380, 1464}
@@ -77,6 +77,7 @@ func listRows() []row {
 		{name: "m1max-linux", title: "M1 Max under Linux", chip: hw.M1Max(), host: h["linux"], clock: 300, states: m1MaxStates, ladder: m1MaxLadder + "; Linux leaves the lowest", gpu: 10400, memory: 409.6, sessions: "a T6001 with a Linux driver"},
 		{name: "m1ultra", title: "Mac Studio (M1 Ultra)", chip: hw.M1Max(), host: h["macos-max"], states: m1MaxStates, ladder: m1MaxLadder, gpu: 20800, memory: 819.2, sessions: "none of its own: one of its two engines, with the host of the M1 Max"},
 		{name: "a14", title: "iPhone 12 (A14)", chip: hw.A14(), host: h["iphone12-coreml"], gpu: 700, memory: 34.1, sessions: "networks of iPhone 12, 12 Pro and 12 Pro Max, Core ML; the host is that of iOS 16 and later"},
+		{name: "a14-ios15", title: "iPhone 12 (A14), iOS 15", chip: hw.A14(), host: h["iphone12-ios15"], gpu: 700, memory: 34.1, sessions: "networks of iPhone 12 and 12 Pro that were published in 2022"},
 
 		later("m2", "MacBook Air (M2)", "H14", 2100, 60.5, "that of the M2 Max, whose generation it shares", 3600, 102.4),
 		later("m2max", "MacBook Pro (M2 Max)", "H14", 2100, 62, "the highest of seven states", 13600, 409.6),

@@ -243,7 +243,7 @@ func (f *figures) page() []figure {
 	families := make(map[string]bool)
 	for i := range f.networks {
 		n := &f.networks[i]
-		if n.Row.On == "a14" {
+		if strings.HasPrefix(n.Row.On, "a14") {
 			families[n.Row.Family] = true
 			continue
 		}
@@ -282,7 +282,7 @@ func (f *figures) page() []figure {
 		all.N, withBias(all.Summary), hw.IntervalPercent, 100*all.Holds.Share())})
 	family := &f.phones[len(f.phones)-1]
 	return append(list, figure{page, "On phones with an A14", wrap(fmt.Sprintf(
-		"On phones with an A14 (`--chip a14 --host iphone12-coreml`; those of 2022 `--host iphone12-ios15`), %d networks of %d families have a median error of %s with the time of a call fitted without their family (%d within 10%%, %d within 15%%; worst %s %+.0f%%). The rates of the A14 were chosen with these networks in sight. On Macs, %d networks, of which none is in a fit, have %s (`anesim accuracy --networks`):",
+		"On phones with an A14 (`--machine a14`; those of 2022 `--machine a14-ios15`), %d networks of %d families have a median error of %s with the time of a call fitted without their family (%d within 10%%, %d within 15%%; worst %s %+.0f%%). The rates of the A14 were chosen with these networks in sight. On Macs, %d networks, of which none is in a fit, have %s (`anesim accuracy --networks`):",
 		family.N, len(families), withBias(family.Summary), family.Within10, family.Within15, family.Worst, 100*family.WorstError, f.macs.N, withBias(f.macs.Summary)), "")}, figure{page, macsHead, macsHead + "\n" + strings.Join(others, "\n")})
 }
 
