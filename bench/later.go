@@ -296,8 +296,8 @@ func unseenEngineSpread(list []LaterResidual, name string) (s hw.Spread) {
 	return s
 }
 
-// laterEngineSpread returns the spread of the engine's time on the named machine: that of
-// unseenEngineSpread and, where enough rows of its own lie farther away, theirs.
+// laterEngineSpread returns the spread of the engine's time on the named machine: that of its own rows if
+// they are enough, and otherwise that of unseenEngineSpread. Both together would hold too many.
 func laterEngineSpread(list []LaterResidual, name string) hw.Spread {
 	s := unseenEngineSpread(list, name)
 	var own []float64
@@ -306,9 +306,10 @@ func laterEngineSpread(list []LaterResidual, name string) hw.Spread {
 			own = append(own, x.engineRatio())
 		}
 	}
-	if len(own) >= leastRows {
-		low, high := quantileBounds(own)
-		s.Low, s.High, s.Rows = min(s.Low, low), max(s.High, high), s.Rows+len(own)
+	const enough = 20 // as of a cut whose share is asked
+	if len(own) >= enough {
+		s.Low, s.High = quantileBounds(own)
+		s.Rows = len(own)
 	}
 	return s
 }

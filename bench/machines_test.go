@@ -153,8 +153,8 @@ func TestLaterMachines(t *testing.T) {
 		t.Errorf("median %.1f %%; want at most 12 %%", 100*all.Median)
 	}
 	checkShares(t, "later machines", LaterCoverage(list))
-	// The engine's part has an interval of its own, from other machines. Where a machine's own rows lie
-	// farther away, the interval that reports print holds them too.
+	// The engine's part has an interval of its own, from other machines. Where a machine has enough
+	// rows, the interval that reports print comes from them.
 	if c := EngineCoverage(list)[0]; !c.holdsShare() || c.N < 100 {
 		t.Errorf("intervals of the engine from other machines hold %d of %d rows", c.Holds, c.N)
 	}

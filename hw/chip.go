@@ -263,7 +263,7 @@ type params struct {
 	step                                             float64 // watts per engine
 	dispatch                                         clock.Nanojoules
 	budget                                           float64 // watts, 0 for no limit
-	spread                                           Spread
+	spread                                           *Spread
 
 	// fewer holds the parameters of the same chip with fewer engines per lane. A task may run
 	// faster on those. It is nil if a lane has one engine.
@@ -305,7 +305,10 @@ func (c Chip) newParams() params {
 		step:          c.EngineStep.Value,
 		dispatch:      clock.Nanojoules(c.DispatchEnergy.Value),
 		target:        c.Target,
-		spread:        c.Spread,
+	}
+	if c.Spread.Rows > 0 {
+		s := c.Spread // a copy that all descriptors share, and that only such a chip allocates
+		p.spread = &s
 	}
 	p.kernelMemory *= uint64(p.tiles.PerLane()) // shared by the engines of a lane
 	p.part = laneBytes * uint64(p.tiles.PerLane())

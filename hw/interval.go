@@ -86,8 +86,8 @@ func (r *Report) Interval() (low, high clock.Nanoseconds) {
 // Unmeasured work has a wider range. A chip whose programs are not modelled has one range for all its work.
 // The rows that make the ranges of kinds are of sessions that the fit had not seen, and mostly time of the engine.
 func findSpread(d *DescriptorReport) Spread {
-	if d.Spread.Rows > 0 {
-		return d.Spread
+	if d.Spread != nil {
+		return *d.Spread
 	}
 	if !d.Measured() {
 		return Spread{unmeasuredLow, unmeasuredHigh, unmeasuredRows}

@@ -26,24 +26,23 @@ type DescriptorReport struct {
 	Index  int
 	Offset uint32
 	Op     Op
-	Shape  Shape
 	// Prepares is true for one that only moves data, if its result is an operand of the matmul that
 	// follows.
 	Prepares bool
 	// Depthwise is true for a convolution in which each source channel makes one result channel.
 	// Its Shape has one group.
 	Depthwise bool
-	Planar    bool // runs on the planar engine only
-	Computed  bool // values were computed
+	Planar    bool    // runs on the planar engine only
+	Computed  bool    // values were computed
+	Packing   Packing // storage format of the weights of a multiply-accumulate
+	Shape     Shape
 	Engines   int
 	Tiles     int
 	// Crew says how the engines divide the work into rounds. HalfEngine is the first engine with
 	// exactly one enabled tile, or -1 if there is none.
 	Crew       Crew
 	HalfEngine int
-	// Packing is the storage format of the weights of a multiply-accumulate. PaletteBits is the
-	// number of bits of a palette index.
-	Packing     Packing
+	// PaletteBits is the number of bits of a palette index of the weights.
 	PaletteBits int
 	Cycles      Accounting // cycles that it adds to the chain
 	// Saved is the number of cycles by which overlapping with the previous descriptor shortens the
@@ -79,7 +78,7 @@ type DescriptorReport struct {
 	// Overflow is not nil for the first descriptor of a dispatch whose result contains an infinity
 	// or a NaN.
 	Overflow *Overflow
-	Spread   Spread // of the chip; see Chip
+	Spread   *Spread // of the chip, or nil if it has none; see Chip
 	// Limits holds the reasons why requested values were not computed, or the unconfirmed
 	// assumptions that the computed values depend on.
 	Limits []evidence.Limit

@@ -39,17 +39,17 @@ var spreads = map[string]hw.Spread{
 // engineSpreads bound the engine's time of machines after the M1.
 var engineSpreads = map[string]hw.Spread{
 	"m2":    {Low: 0.868, High: 1.749, Rows: 198},
-	"m2max": {Low: 0.839, High: 1.749, Rows: 205},
+	"m2max": {Low: 0.839, High: 1.749, Rows: 197},
 	"m2pro": {Low: 0.847, High: 1.539, Rows: 203},
 	"m3":    {Low: 0.850, High: 1.708, Rows: 205},
 	"m3pro": {Low: 0.847, High: 1.721, Rows: 203},
 	"m3max": {Low: 0.850, High: 1.708, Rows: 205},
-	"m4":    {Low: 0.784, High: 2.098, Rows: 205},
-	"m4pro": {Low: 0.839, High: 1.904, Rows: 205},
+	"m4":    {Low: 0.867, High: 2.098, Rows: 78},
+	"m4pro": {Low: 0.839, High: 1.694, Rows: 197},
 	"m4max": {Low: 0.845, High: 1.657, Rows: 201},
 	"m5":    {Low: 0.845, High: 1.735, Rows: 201},
-	"m5pro": {Low: 0.642, High: 1.958, Rows: 205},
-	"m6":    {Low: 0.754, High: 1.923, Rows: 205},
+	"m5pro": {Low: 0.642, High: 1.958, Rows: 40},
+	"m6":    {Low: 0.754, High: 1.185, Rows: 52},
 }
 
 // energySpreads bound the energy of a call on machines after the M1.
