@@ -253,7 +253,7 @@ func (r *execution) zeroStates() {
 // describeAlias returns the error e of a run of network n in terms of the network's file: its shapes, and
 // the results and inputs to choose from. A program has other shapes, and may have a part of these alone.
 func describeAlias(n *list.Network, e *AliasError) error {
-	what := e.What
+	var what string
 	results := n.AllResults()
 	out := slices.IndexFunc(results, func(x list.Output) bool { return x.Name == e.Output })
 	in := slices.IndexFunc(n.Inputs, func(x list.Tensor) bool { return x.Name == e.Input })
