@@ -2,6 +2,7 @@ package flags
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -181,9 +182,6 @@ func (f *Run) Machines() (list []string) {
 // constants of its chip may follow the name, as in "m1,Clock=1.2e9".
 func (f *Run) SetMachine(o *anesim.Options, name string) error {
 	words := strings.Split(name, ",")
-	if words[0] == "" {
-		return usage.Errorf("--machine %q: a name is missing; want names with single commas between them, such as m1,m4", f.Machine)
-	}
 	m, err := machine.ByName(words[0])
 	if err == nil && f.clock > 0 {
 		m, err = m.AtClock(f.clock)
@@ -224,6 +222,8 @@ func (f *Run) readMachine(o *anesim.Options, name string) (err error) {
 // checkFlags returns an error if flags contradict each other or have values that are not valid.
 func (f *Run) checkFlags() error {
 	switch {
+	case f.Machine != "" && slices.Contains(f.Machines(), ""):
+		return usage.Errorf("--machine %q: a name is missing; want names with single commas between them, such as m1,m4", f.Machine)
 	case !f.several && len(f.Machines()) > 1:
 		return usage.Errorf("--machine %s: want one machine; several are for anesim run, layer and model", f.Machine)
 	case f.HTMLBaseline != "" && f.HTML == "":
