@@ -7,10 +7,10 @@ import (
 	"anesim/hw/machine"
 )
 
-// A LaterEnergy pairs the published energy of a call on a machine after the M1, in millijoules, with an estimate
+// A laterEnergy pairs the published energy of a call on a machine after the M1, in millijoules, with an estimate
 // by constants that were fitted without the machine. Low and High bound the published energy, as factors of the
 // estimate.
-type LaterEnergy struct {
+type laterEnergy struct {
 	*LaterResidual
 	Energy    Pair
 	Low, High float64
@@ -76,9 +76,18 @@ func (c energyFit) estimate(t energyFit) (e float64) {
 	return e
 }
 
-// CompareLaterEnergies estimates the published energies of list, which is that of [CompareLater]. Their bounds are
-// fitted to the errors so that they hold their share on each machine, for each kind of work and each length.
-func CompareLaterEnergies(list []LaterResidual) []LaterEnergy {
+// JudgeLaterEnergies compares the published energies of list, which is that of [CompareLater], with estimates
+// that have not seen their machine. It returns the errors of each machine and, last, those of all machines,
+// and counts the rows inside their intervals by machine, kind of work and length.
+func JudgeLaterEnergies(list []LaterResidual) ([]LaterSummary, []Coverage, error) {
+	energies := boundEnergies(list)
+	summaries, err := summarizeEnergies(energies)
+	return summaries, energyCoverage(energies), err
+}
+
+// boundEnergies estimates the published energies of list. Their bounds are fitted to the errors so that they
+// hold their share on each machine, for each kind of work and each length.
+func boundEnergies(list []LaterResidual) []laterEnergy {
 	energies, s := compareEnergies(list)
 	for i := range energies {
 		x := &energies[i]
@@ -87,7 +96,7 @@ func CompareLaterEnergies(list []LaterResidual) []LaterEnergy {
 	return energies
 }
 
-func compareEnergies(list []LaterResidual) (energies []LaterEnergy, s *spread) {
+func compareEnergies(list []LaterResidual) (energies []laterEnergy, s *spread) {
 	hold := hw.M1().HoldTime.Value
 	fits := make(map[string]energyFit)
 	var rows []deviation
@@ -101,7 +110,7 @@ func compareEnergies(list []LaterResidual) (energies []LaterEnergy, s *spread) {
 			c = fitEnergies(list, x.Machine)
 			fits[x.Machine] = c
 		}
-		e := LaterEnergy{LaterResidual: x, Energy: Pair{c.estimate(x.energyTerms(hold)), x.Row.Energy}}
+		e := laterEnergy{LaterResidual: x, Energy: Pair{c.estimate(x.energyTerms(hold)), x.Row.Energy}}
 		energies = append(energies, e)
 		d := deviation{distance: distanceOf(e.Energy.Reference / e.Energy.Model), features: []string{x.Machine}}
 		for _, c := range e.listCuts() {
@@ -113,12 +122,12 @@ func compareEnergies(list []LaterResidual) (energies []LaterEnergy, s *spread) {
 }
 
 // listCuts returns the groups to which r belongs.
-func (r *LaterEnergy) listCuts() []cut {
+func (r *laterEnergy) listCuts() []cut {
 	return []cut{{"all", "all"}, {"machine", r.Machine}, {"kind", rowKind(r.Row)}, {"length", sizeClass(r.Row)}}
 }
 
-// LaterEnergyCoverage counts the rows of list inside their intervals by machine, kind of work and length.
-func LaterEnergyCoverage(list []LaterEnergy) []Coverage {
+// energyCoverage counts the rows of list inside their intervals by machine, kind of work and length.
+func energyCoverage(list []laterEnergy) []Coverage {
 	count := make(map[cut]*Coverage)
 	for i := range list {
 		x := &list[i]
@@ -130,8 +139,8 @@ func LaterEnergyCoverage(list []LaterEnergy) []Coverage {
 	return sortCoverage(count, "all", "machine", "kind", "length")
 }
 
-// SummarizeLaterEnergies returns the errors of each machine in list and, last, those of all machines.
-func SummarizeLaterEnergies(list []LaterEnergy) ([]LaterSummary, error) {
+// summarizeEnergies returns the errors of each machine in list and, last, those of all machines.
+func summarizeEnergies(list []laterEnergy) ([]LaterSummary, error) {
 	var out []LaterSummary
 	for _, name := range append(machine.Names(), "all") {
 		s := LaterSummary{Machine: name}

@@ -172,8 +172,7 @@ func TestLaterMachines(t *testing.T) {
 	checkShares(t, "engines of later machines", sortCoverage(count, "machine"))
 	// The supplies of two machines differ by a factor of four for the same work, and the intervals of energies are
 	// as wide as that demands.
-	energies := CompareLaterEnergies(list)
-	es, err := SummarizeLaterEnergies(energies)
+	es, inside, err := JudgeLaterEnergies(list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +182,7 @@ func TestLaterMachines(t *testing.T) {
 	if all := es[len(es)-1]; all.N < 60 || all.Median > 0.3 {
 		t.Errorf("energies: %v", all.Summary)
 	}
-	checkShares(t, "energies of later machines", LaterEnergyCoverage(energies))
+	checkShares(t, "energies of later machines", inside)
 	// The clock ladder of the M2 Max is the cleanest row of all: one program in seven clock states.
 	for i := range list {
 		if x := &list[i]; x.Row.Clock > 0 && math.Abs(x.NewMachine.Error()) > 0.1 {

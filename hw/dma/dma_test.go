@@ -406,7 +406,7 @@ func TestTrafficCycles(t *testing.T) {
 // A source that a system cache holds comes at the rate of reads, a larger one at that of the memory.
 func TestStreamSource(t *testing.T) {
 	p := Params{Read: 100, Stream: 10}
-	for bytes, want := range map[uint64]clock.Cycles{CacheBytes: CacheBytes/100 + 1, 10 * CacheBytes: CacheBytes} {
+	for bytes, want := range map[uint64]clock.Cycles{cacheBytes: cacheBytes/100 + 1, 10 * cacheBytes: cacheBytes} {
 		tr := Traffic{Source1: bytes}
 		c := p.Cycles(tr, 0, 1)
 		p.StreamSource(&c, tr)

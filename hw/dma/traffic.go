@@ -51,9 +51,9 @@ type Params struct {
 	// Tile is the highest rate of the DMA that moves tensors, in each direction. Lane is the
 	// highest rate at which one MAC engine reads its weights.
 	Tile, Lane clock.Rate
-	// BusyLane is the highest rate of a weight stream in a task of more than [FewPixels] results a channel.
+	// BusyLane is the highest rate of a weight stream in a task of more than fewPixels results a channel.
 	BusyLane clock.Rate
-	// Stream is the highest rate of reads of a source of more than [CacheBytes]; see [Params.StreamSource].
+	// Stream is the highest rate of reads of a source of more than cacheBytes; see [Params.StreamSource].
 	Stream  clock.Rate
 	Latency clock.Cycles // from a request to its answer
 }
@@ -65,9 +65,9 @@ type Cycles struct {
 	Source, Kernel, Destination, Total clock.Cycles
 }
 
-// FewPixels is the largest number of results a channel for which weights come at the full rate of the memory. On an
+// fewPixels is the largest number of results a channel for which weights come at the full rate of the memory. On an
 // M5 Pro, products of 1, 32 and 64 rows with 16 million weights read them at 148 GB/s, tasks of 128 rows at 67.
-const FewPixels = 64
+const fewPixels = 64
 
 // Cycles returns the times that memory needs for traffic t of a task with the given number of results a channel. The
 // argument lane is the number of weight bytes of the MAC engine that reads the most.
@@ -77,21 +77,21 @@ func (p Params) Cycles(t Traffic, lane uint64, pixels int) Cycles {
 		Kernel:      max(p.Read.Cycles(t.Kernel), p.Lane.Cycles(lane)),
 		Destination: max(p.ReadWrite.Cycles(t.Destination), p.Tile.Cycles(t.Destination)),
 	}
-	if pixels > FewPixels {
+	if pixels > fewPixels {
 		c.Kernel = max(c.Kernel, p.BusyLane.Cycles(lane))
 	}
 	c.Total = max(p.Read.Cycles(t.Read()), p.ReadWrite.Cycles(t.Total()), c.Source, c.Kernel, c.Destination)
 	return c
 }
 
-// CacheBytes is the size from which on a system cache no longer holds a source between two reads. On later machines,
+// cacheBytes is the size from which on a system cache no longer holds a source between two reads. On later machines,
 // sources of 8 MB are read at its rate, and those of 33 MB at the memory's (inferred; the size is that of an A14's cache).
-const CacheBytes = 16 << 20
+const cacheBytes = 16 << 20
 
 // StreamSource makes c the times of a task with traffic t whose first source comes from memory each time that a task
 // reads it, if no system cache holds it.
 func (p Params) StreamSource(c *Cycles, t Traffic) {
-	if t.Source1 > CacheBytes {
+	if t.Source1 > cacheBytes {
 		c.Source = max(c.Source, p.Stream.Cycles(t.Source1))
 		c.Total = max(c.Total, c.Source)
 	}

@@ -39,7 +39,7 @@ func newScaledChip(name, generation string, mhz int, read float64, why string) h
 		*k = evidence.New(tensorRate*c.Clock.Value, "B/s", evidence.Fitted, "64 bytes a cycle from a system cache; of 48, 64, 96, 128 and 192 the best for the rows of later machines (bench.CompareLater)")
 	}
 	fitted := func(v float64, unit string) evidence.Constant {
-		return evidence.New(v, unit, evidence.Fitted, "fitted to the energies of calls on machines from M2 to M5, all counted the same (bench.CompareLaterEnergies)")
+		return evidence.New(v, unit, evidence.Fitted, "fitted to the energies of calls on machines from M2 to M5, all counted the same (bench.JudgeLaterEnergies)")
 	}
 	c.MACEnergy, c.DRAMEnergy, c.ActivePower = fitted(laterMACEnergy, "pJ/MAC"), fitted(laterDRAMEnergy, "pJ/B"), fitted(laterActivePower, "W")
 	for _, k := range [...]*evidence.Constant{&c.ZeroMACEnergy, &c.TableEnergy, &c.L2Energy, &c.PlanarEnergy, &c.EngineStep} {

@@ -42,9 +42,6 @@ type Machine struct {
 // A Processor has the rates of a CPU or a GPU: 1e9 fp16 operations and 1e9 bytes a second.
 type Processor struct{ Rate, Bandwidth evidence.Constant }
 
-// Spread is the type of the spreads of machines.
-type Spread = hw.Spread
-
 // HostSpread returns the spread of calls on the first machine with the named host. A host that no
 // machine has takes that of the first machine with the same system, the first word of the name: spreads
 // are those of a system. Without either, the spread has no rows.

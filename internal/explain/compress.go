@@ -5,12 +5,12 @@ import (
 	"slices"
 
 	"anesim"
+	"anesim/internal/compression"
 	"anesim/internal/report"
-	"anesim/loader/network/weights"
 )
 
 // CompressWeights returns a copy of the network m whose weights are stored in the named form, such as
-// "int8"; see [weights.Compress]. Its name and a note say so. The copy is for times only. The error is an
+// "int8"; see [compression.Compress]. Its name and a note say so. The copy is for times only. The error is an
 // *[anesim.OptionError] for an unknown form, and for a network without weights in fp16.
 func CompressWeights(m *anesim.Model, form string) (*anesim.Model, error) {
 	bad := func(format string, args ...any) (*anesim.Model, error) {
@@ -19,11 +19,11 @@ func CompressWeights(m *anesim.Model, form string) (*anesim.Model, error) {
 	if m.Kind() != anesim.KindNetwork {
 		return bad("cannot store weights of %v %s as %s; want a network", m.Kind(), m.Name(), form)
 	}
-	c, err := weights.ParseCompression(form)
+	c, err := compression.ParseForm(form)
 	if err != nil {
 		return bad("%v", err)
 	}
-	n, count, err := weights.Compress(m.Network(), c)
+	n, count, err := compression.Compress(m.Network(), c)
 	switch {
 	case err != nil:
 		return nil, err

@@ -257,7 +257,7 @@ func (f *figures) page() []figure {
 	if err != nil {
 		panic(err)
 	}
-	energies, err := bench.SummarizeLaterEnergies(bench.CompareLaterEnergies(later))
+	energies, _, err := bench.JudgeLaterEnergies(later)
 	if err != nil {
 		panic(err)
 	}

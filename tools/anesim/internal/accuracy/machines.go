@@ -55,8 +55,7 @@ func WriteMachines(w io.Writer, asJSON, rows bool) error {
 	if err != nil {
 		return err
 	}
-	energies := bench.CompareLaterEnergies(list)
-	ofEnergy, err := bench.SummarizeLaterEnergies(energies)
+	ofEnergy, inEnergy, err := bench.JudgeLaterEnergies(list)
 	if err != nil {
 		return err
 	}
@@ -99,7 +98,7 @@ func WriteMachines(w io.Writer, asJSON, rows bool) error {
 			list  []bench.Coverage
 		}{
 			{"calls inside their interval", bench.LaterCoverage(list)},
-			{"energies inside their interval", bench.LaterEnergyCoverage(energies)},
+			{"energies inside their interval", inEnergy},
 			{"engine's part inside its interval, in calls that are mostly the engine's", bench.EngineCoverage(list)},
 		} {
 			p.Printf("%s", x.title)

@@ -1,4 +1,4 @@
-package weights
+package compression
 
 import (
 	"fmt"
@@ -10,37 +10,38 @@ import (
 
 	"anesim/loader/layer"
 	"anesim/loader/network/list"
+	"anesim/loader/network/weights"
 )
 
-// A Compression is a form in which weights have fewer bytes than in fp16. [Compress] stores a network's
+// A Form is a form in which weights have fewer bytes than in fp16. [Compress] stores a network's
 // weights so, to see the gain.
-type Compression struct {
-	Name string // such as "palette4"
-	form layer.Form
+type Form struct {
+	Name   string // such as "palette4"
+	stored layer.Form
 	// levels is the number of values that the weights of a layer have: those of a signed byte times a
 	// scale, or those of a palette.
 	levels int
 }
 
-// Compressions lists the forms, fewest bytes last. Indices of 6 bits are bytes on the engine, which is
+// Forms lists the forms, fewest bytes last. Indices of 6 bits are bytes on the engine, which is
 // known to have palettes of 4 and 8.
-func Compressions() []Compression {
-	return []Compression{
+func Forms() []Form {
+	return []Form{
 		{"int8", layer.FormInt8, 255}, {"palette8", layer.FormPalette, 256},
 		{"palette6", layer.FormPalette, 64}, {"palette4", layer.FormPalette, 16},
 	}
 }
 
-// ParseCompression returns the form with the given name.
-func ParseCompression(name string) (Compression, error) {
+// ParseForm returns the form with the given name.
+func ParseForm(name string) (Form, error) {
 	var names []string
-	for _, c := range Compressions() {
+	for _, c := range Forms() {
 		if c.Name == name {
 			return c, nil
 		}
 		names = append(names, c.Name)
 	}
-	return Compression{}, fmt.Errorf("unknown form of weights %q; want %s", name, strings.Join(names, ", "))
+	return Form{}, fmt.Errorf("unknown form of weights %q; want %s", name, strings.Join(names, ", "))
 }
 
 // mostMadeUp bounds the weights that are generated for layers without any. Packing them takes some 30 ns
@@ -53,7 +54,7 @@ const mostMadeUp = 1 << 27
 //
 // The rounding is as simple as can be: it says how fast a program with such weights is, not how good. Compress
 // returns an error if weights cannot be read, or if the layers need more than mostMadeUp generated ones.
-func Compress(n *list.Network, c Compression) (*list.Network, int, error) {
+func Compress(n *list.Network, c Form) (*list.Network, int, error) {
 	out, count, made := *n, 0, 0
 	out.Layers = slices.Clone(n.Layers)
 	for i := range out.Layers {
@@ -79,16 +80,16 @@ func Compress(n *list.Network, c Compression) (*list.Network, int, error) {
 		}
 		var err error
 		if w.largest, err = largestMagnitudes(&w, channels); err != nil {
-			return nil, 0, &ReadError{x.Name, err}
+			return nil, 0, &weights.ReadError{Layer: x.Name, Err: err}
 		}
-		if c.form == layer.FormInt8 {
+		if c.stored == layer.FormInt8 {
 			w.scale = make([]float16.Float16, channels)
 			for k, v := range w.largest {
 				w.scale[k] = float16.Fromfloat32(v / 127)
 			}
 			x.Weights.Scale = w.scale
 		}
-		x.Weights.Filter, x.Weights.Stored, x.Weights.Form = nil, &w, c.form
+		x.Weights.Filter, x.Weights.Stored, x.Weights.Form = nil, &w, c.stored
 		count++
 	}
 	return &out, count, nil
@@ -136,7 +137,7 @@ type (
 func (w inMemory) Len() int                         { return len(w) }
 func (w inMemory) Read() ([]float16.Float16, error) { return slices.Clone(w), nil }
 func (n madeUp) Len() int                           { return int(n) }
-func (n madeUp) Read() ([]float16.Float16, error)   { return Random(int(n), 1, "weights"), nil }
+func (n madeUp) Read() ([]float16.Float16, error)   { return weights.Random(int(n), 1, "weights"), nil }
 func (w *compressed) Len() int                      { return w.of.Len() }
 
 // A compressed is the weights of a layer, rounded to few values whenever they are read.

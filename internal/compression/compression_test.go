@@ -1,4 +1,4 @@
-package network
+package compression_test
 
 import (
 	"bytes"
@@ -7,11 +7,12 @@ import (
 
 	"github.com/x448/float16"
 
+	"anesim/internal/compression"
 	ox "anesim/internal/network/onnxtest"
 	"anesim/loader/layer"
+	"anesim/loader/network"
 	"anesim/loader/network/list"
 	"anesim/loader/network/partition"
-	"anesim/loader/network/weights"
 )
 
 // lowerAll returns the bytes of the programs of a network.
@@ -62,32 +63,32 @@ func TestCompressGivesTheProgramOfAFileWithBytes(t *testing.T) {
 	columns, product := quantized(n, cin, true)
 	for name, tc := range map[string][2][]ox.Message{
 		"convolution": {
-			{ox.Whole("q", 3, 1, []int{cout, cin, 3, 3}, kernels...), ox.Constant("s", []int{cout}, scales(cout)...), ox.Node("DequantizeLinear", "w", names("q", "s"), ox.Int("axis", 0))},
+			{ox.Whole("q", 3, 1, []int{cout, cin, 3, 3}, kernels...), ox.Constant("s", []int{cout}, scales(cout)...), ox.Node("DequantizeLinear", "w", []string{"q", "s"}, ox.Int("axis", 0))},
 			{ox.Constant("w", []int{cout, cin, 3, 3}, flat...)},
 		},
 		"product": {
-			{ox.Whole("q", 3, 1, []int{cin, n}, columns...), ox.Constant("s", []int{n}, scales(n)...), ox.Node("DequantizeLinear", "w", names("q", "s"), ox.Int("axis", 1))},
+			{ox.Whole("q", 3, 1, []int{cin, n}, columns...), ox.Constant("s", []int{n}, scales(n)...), ox.Node("DequantizeLinear", "w", []string{"q", "s"}, ox.Int("axis", 1))},
 			{ox.Constant("w", []int{cin, n}, product...)},
 		},
 	} {
 		read := func(parts []ox.Message) *list.Network {
 			if name == "convolution" {
-				parts = append(parts, ox.Input("x", 1, cin, 14, 14), ox.Node("Conv", "y", names("x", "w")), ox.Output("y"))
+				parts = append(parts, ox.Input("x", 1, cin, 14, 14), ox.Node("Conv", "y", []string{"x", "w"}), ox.Output("y"))
 			} else {
-				parts = append(parts, ox.Input("x", 6, cin), ox.Node("MatMul", "y", names("x", "w")), ox.Output("y"))
+				parts = append(parts, ox.Input("x", 6, cin), ox.Node("MatMul", "y", []string{"x", "w"}), ox.Output("y"))
 			}
-			net, err := ReadONNX(ox.Model(parts...), Options{})
+			net, err := network.ReadONNX(ox.Model(parts...), network.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			return net
 		}
 		file, plain := read(tc[0]), read(tc[1])
-		how, err := weights.ParseCompression("int8")
+		how, err := compression.ParseForm("int8")
 		if err != nil {
 			t.Fatal(err)
 		}
-		made, count, err := weights.Compress(plain, how)
+		made, count, err := compression.Compress(plain, how)
 		if err != nil || count != 1 {
 			t.Fatalf("%s: %d layers, %v", name, count, err)
 		}
@@ -108,7 +109,7 @@ func TestCompressToPalettes(t *testing.T) {
 	for i := range values {
 		values[i] = float32((i*7919)%4093-2046) / 4096
 	}
-	net, err := ReadONNX(ox.Model(ox.Input("x", 6, n), ox.Constant("w", []int{n, n}, values...), ox.Node("MatMul", "y", names("x", "w")), ox.Output("y")), Options{})
+	net, err := network.ReadONNX(ox.Model(ox.Input("x", 6, n), ox.Constant("w", []int{n, n}, values...), ox.Node("MatMul", "y", []string{"x", "w"}), ox.Output("y")), network.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,11 +118,11 @@ func TestCompressToPalettes(t *testing.T) {
 		name   string
 		values int
 	}{{"palette4", 16}, {"palette6", 64}, {"palette8", 256}} {
-		how, err := weights.ParseCompression(c.name)
+		how, err := compression.ParseForm(c.name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		made, _, err := weights.Compress(net, how)
+		made, _, err := compression.Compress(net, how)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +144,7 @@ func TestCompressToPalettes(t *testing.T) {
 	if !bytes.Equal(lowerAll(t, net, false), before) {
 		t.Error("compressing changed the network")
 	}
-	if _, err := weights.ParseCompression("int4"); err == nil {
+	if _, err := compression.ParseForm("int4"); err == nil {
 		t.Error("int4 is a form")
 	}
 	// Weights that are not numbers do not break the rounding, nor does a layer of zeros.
@@ -152,8 +153,8 @@ func TestCompressToPalettes(t *testing.T) {
 	odd.Layers[0].Weights.Stored = nil
 	for _, v := range []float16.Float16{0, 0x7e00, 0x7c00, 0xfc00} {
 		odd.Layers[0].Weights.Filter = slices.Repeat([]float16.Float16{v}, n*n)
-		for _, how := range weights.Compressions() {
-			made, _, err := weights.Compress(&odd, how)
+		for _, how := range compression.Forms() {
+			made, _, err := compression.Compress(&odd, how)
 			if err != nil {
 				t.Fatal(err)
 			}
