@@ -23,6 +23,10 @@ func (i Interval) holds(ns float64) bool { return i.Low <= ns && ns <= i.High }
 // rows uses the rows of a larger group.
 const leastRows = 8
 
+// enoughRows is the number of rows of a machine from which on its interval comes from them alone: a cut of
+// as many must hold its share.
+const enoughRows = 20
+
 // A Spreads computes prediction intervals from the errors of the model's estimates for measured rows: for
 // a machine with built-in rows from the errors of fits without a row's shape, for others from those of
 // fits without its session.

@@ -306,8 +306,7 @@ func laterEngineSpread(list []LaterResidual, name string) hw.Spread {
 			own = append(own, x.engineRatio())
 		}
 	}
-	const enough = 20 // as of a cut whose share is asked
-	if len(own) >= enough {
+	if len(own) >= enoughRows {
 		s.Low, s.High = quantileBounds(own)
 		s.Rows = len(own)
 	}

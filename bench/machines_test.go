@@ -64,10 +64,13 @@ func machineConstants(t *testing.T) string {
 		case m.Scaled:
 			low, high = laterBounds(list, func(x *LaterResidual) bool { return x.Machine != m.Name })
 			n = len(list) - counts[m.Name]
-			// Where the machine's own rows lie farther away, so does the next.
-			if counts[m.Name] >= leastRows {
+			if own := counts[m.Name]; own >= leastRows {
 				l, h := laterBounds(list, func(x *LaterResidual) bool { return x.Machine == m.Name && !isNorm(x.Row) })
-				low, high, n = min(low, l), max(high, h), len(list)
+				if own >= enoughRows {
+					low, high, n = l, h, own
+				} else { // where a few rows of its own lie farther away, so does the next
+					low, high, n = min(low, l), max(high, h), len(list)
+				}
 			}
 		case m.Chip.Name == "a14":
 			low, high, n = phone.Low, phone.High, phone.N
@@ -159,17 +162,22 @@ func TestLaterMachines(t *testing.T) {
 		t.Errorf("intervals of the engine from other machines hold %d of %d rows", c.Holds, c.N)
 	}
 	count := make(map[cut]*Coverage)
+	calls := make(map[cut]*Coverage)
 	for i := range list {
 		x := &list[i]
 		m, err := machine.ByName(x.Machine)
 		if err != nil {
 			t.Fatal(err)
 		}
+		if r := x.ratio(); !isNorm(x.Row) {
+			countInCut(calls, cut{"machine", x.Machine}, m.Call.Low <= r && r <= m.Call.High)
+		}
 		if r := x.engineRatio(); x.isEngineCall() {
 			countInCut(count, cut{"machine", x.Machine}, m.Chip.Spread.Low <= r && r <= m.Chip.Spread.High)
 		}
 	}
 	checkShares(t, "engines of later machines", sortCoverage(count, "machine"))
+	checkShares(t, "calls on later machines, as printed", sortCoverage(calls, "machine"))
 	// The supplies of two machines differ by a factor of four for the same work, and the intervals of energies are
 	// as wide as that demands.
 	es, inside, err := JudgeLaterEnergies(list)

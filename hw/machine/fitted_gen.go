@@ -23,17 +23,17 @@ var spreads = map[string]hw.Spread{
 	"a14":         {Low: 0.900, High: 1.116, Rows: 14},
 	"a14-ios15":   {Low: 0.900, High: 1.116, Rows: 14},
 	"m2":          {Low: 0.514, High: 1.507, Rows: 369},
-	"m2max":       {Low: 0.854, High: 1.538, Rows: 369},
+	"m2max":       {Low: 0.878, High: 1.411, Rows: 22},
 	"m2pro":       {Low: 0.857, High: 2.379, Rows: 369},
 	"m3":          {Low: 0.861, High: 1.501, Rows: 369},
 	"m3pro":       {Low: 0.860, High: 1.505, Rows: 367},
 	"m3max":       {Low: 0.860, High: 1.505, Rows: 367},
-	"m4":          {Low: 0.828, High: 1.508, Rows: 369},
+	"m4":          {Low: 0.905, High: 1.508, Rows: 133},
 	"m4pro":       {Low: 0.854, High: 1.814, Rows: 369},
 	"m4max":       {Low: 0.862, High: 1.500, Rows: 363},
-	"m5":          {Low: 0.842, High: 1.538, Rows: 369},
-	"m5pro":       {Low: 0.790, High: 1.577, Rows: 369},
-	"m6":          {Low: 0.852, High: 1.576, Rows: 369},
+	"m5":          {Low: 0.842, High: 1.276, Rows: 20},
+	"m5pro":       {Low: 0.790, High: 1.577, Rows: 74},
+	"m6":          {Low: 0.895, High: 1.184, Rows: 76},
 }
 
 // engineSpreads bound the engine's time of machines after the M1.

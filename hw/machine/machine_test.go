@@ -26,7 +26,7 @@ func TestMachinesAreComplete(t *testing.T) {
 		if m.Call.Rows == 0 || m.Call.Low > 1 || m.Call.High < 1 {
 			t.Errorf("%s: interval %+v", m.Name, m.Call)
 		}
-		if x := m.Chip.Spread; m.Scaled != (x.Rows > 0) || m.Scaled != (m.Energy.Rows > 0) || m.Scaled && (x.Low >= 1 || x.High <= 1 || x.Rows > m.Call.Rows) {
+		if x := m.Chip.Spread; m.Scaled != (x.Rows > 0) || m.Scaled != (m.Energy.Rows > 0) || m.Scaled && (x.Low >= 1 || x.High <= 1) {
 			t.Errorf("%s: interval of the engine %+v, of a call %+v", m.Name, x, m.Call)
 		}
 		if m.Scaled != (m.Note() != "") {
