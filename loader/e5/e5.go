@@ -96,7 +96,7 @@ func (p *Program) Chain() []*Operation {
 
 // Read parses a dispatch descriptor. All errors are of type *[FormatError].
 func Read(file []byte) (*Program, error) {
-	t, err := readRoot(file, 0, "dispatch descriptor")
+	t, err := readRootTable(file, 0, "dispatch descriptor")
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func readSection(t table, p *Program) (s Section, err error) {
 }
 
 func (s *Section) readFrame(data []byte, base int) error {
-	t, err := readRoot(data, base, "argument frame")
+	t, err := readRootTable(data, base, "argument frame")
 	if err != nil {
 		return err
 	}
@@ -278,7 +278,7 @@ func (s *Section) readAttributes(data []byte, base int, p *Program) error {
 		s.Data = data
 		return nil
 	}
-	t, err := readRoot(data, base, "attributes")
+	t, err := readRootTable(data, base, "attributes")
 	if err != nil {
 		return err
 	}

@@ -230,9 +230,9 @@ func (t table) forEachSubtable(slot int, name string, visit func(table) error) e
 	return nil
 }
 
-// readRoot returns the root table of the FlatBuffer b, which starts at offset base of the file.
+// readRootTable returns the root table of the FlatBuffer b, which starts at offset base of the file.
 // name is the name of the table for errors.
-func readRoot(b []byte, base int, name string) (table, error) {
+func readRootTable(b []byte, base int, name string) (table, error) {
 	buf := &buffer{b: b, base: base}
 	at, err := buf.followOffset(0, name)
 	if err != nil {

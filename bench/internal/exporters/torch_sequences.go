@@ -197,7 +197,7 @@ var torchSequenceForms = []form{
 		return w.add(y, w.linear(w.gelu(w.linear(w.layerNorm(y), 2*c)), c))
 	}},
 	{"layer norm", sequence, func(w *writer, x string) string { return w.layerNorm(x) }},
-	{"norm of the mean square", sequence, func(w *writer, x string) string { return w.rmsNorm(x) }},
+	{"norm of the mean square", sequence, func(w *writer, x string) string { return w.normalizeByRMS(x) }},
 	{"gated products", sequence, func(w *writer, x string) string {
 		c, n := w.lastExtent(x), w.between(4, 20)
 		gate := w.linear(x, n)

@@ -352,8 +352,8 @@ func (w *writer) layerNorm(x string) string {
 	return w.add(w.mul(y, w.scales(c)), w.offsets(c))
 }
 
-// rmsNorm divides by the root of the mean square of the last axis.
-func (w *writer) rmsNorm(x string) string {
+// normalizeByRMS divides by the root of the mean square of the last axis.
+func (w *writer) normalizeByRMS(x string) string {
 	c := w.lastExtent(x)
 	if w.opset() >= 23 && w.chance(40) {
 		return w.node("RMSNormalization", in(x, w.scales(c)), number("axis", -1), real("epsilon", 1.0/64))

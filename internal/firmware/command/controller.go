@@ -177,8 +177,8 @@ func (r *Reply) refuseWithStatus(s Status, format string, args ...any) {
 	r.Status, r.Why = s, fmt.Sprintf(format, args...)
 }
 
-// isExecutionCommand reports whether a command belongs on the execution channel.
-func isExecutionCommand(id ID) bool {
+// usesExecutionChannel reports whether a command belongs on the execution channel.
+func usesExecutionChannel(id ID) bool {
 	switch id {
 	case ProcedureCall, ProcedureCallWithCustomBars, ProcedureCallWithSignalEvents, ProcedureCallTriggerCacheRequest, InferenceCall:
 		return true
@@ -191,9 +191,9 @@ func (c *Controller) handleMessage(ch Channel, m *Message, r *Reply) {
 	switch {
 	case info.Direction == Up:
 		r.refuseWithStatus(Unsupported, "host cannot send %v; only the controller sends notifications", m.ID)
-	case ch == Execution && !isExecutionCommand(m.ID):
+	case ch == Execution && !usesExecutionChannel(m.ID):
 		r.refuseWithStatus(Unsupported, "%v must be sent on the control channel", m.ID)
-	case ch == Control && isExecutionCommand(m.ID):
+	case ch == Control && usesExecutionChannel(m.ID):
 		r.refuseWithStatus(Unsupported, "%v must be sent on the execution channel", m.ID)
 	case !c.booted && m.ID != Boot && m.ID != Ping && m.ID != Buildinfo && m.ID != PlatformInfo && m.ID != Reset:
 		r.refuseWithStatus(WrongState, "controller has not booted")

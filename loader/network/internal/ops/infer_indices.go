@@ -216,9 +216,9 @@ func inferUnique(n *graph.Node) ([]graph.Result, error) {
 	return []graph.Result{{Dims: out, Type: n.Type(0)}, places, places, places}, nil
 }
 
-// inferGeneratedTensor infers the result of an operator that reads no values, such as
+// inferGeneratedShape infers the result of an operator that reads no values, such as
 // RandomUniform. The shape is an attribute or the shape of the first input.
-func inferGeneratedTensor(n *graph.Node) ([]graph.Result, error) {
+func inferGeneratedShape(n *graph.Node) ([]graph.Result, error) {
 	d, given, err := n.List("shape", -1)
 	if err == nil && !given {
 		d, err = n.Dims(0)

@@ -278,7 +278,7 @@ func (f *figures) page() []figure {
 		figure{page, "The energy of a call there", wrap(fmt.Sprintf(
 			"The energy of a call there has three constants, for multiply-accumulates, bytes moved and time, which are fitted to the rail energies of %d calls, all machines counted the same. With the machine left out they have a median error of %s, p90 %.0f%%, and %.0f%% lie inside their intervals, such as %+.0f to %+.0f%% on a machine without rows: supplies differ between machines, so that some calls on an M2 draw four times as much as estimated, and most on an M5 half. A constant for each machine leaves the error of unseen calls as it is. Norms draw up to ten times as much, with 8-bit activations the array draws less; neither is in the fit. Energies of layers are not judged.",
 			energy.N, withBias(energy.Summary), 100*energy.P90, 100*energy.Holds.Share(), 100*(without.Energy.Low-1), 100*(without.Energy.High-1)), "")}, figure{page, laterHead, laterHead + "\n" + strings.Join(each, "\n")})
-	list = append(list, figure{"README.md", "| time on later machines |", fmt.Sprintf("| time on later machines | %d published calls on M2 to M6, as an M1's program at their clock | unseen machine %s; the %s intervals held %.0f%% |",
+	list = append(list, figure{"README.md", "| time on later machines |", fmt.Sprintf("| time on later machines | %d published calls on M2 to M6, timed as an M1's program at their clock | unseen machine %s; the %s intervals held %.0f%% |",
 		all.N, withBias(all.Summary), hw.IntervalPercent, 100*all.Holds.Share())})
 	family := &f.phones[len(f.phones)-1]
 	return append(list, figure{page, "On phones with an A14", wrap(fmt.Sprintf(
