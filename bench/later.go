@@ -337,29 +337,44 @@ type LaterSummary struct {
 
 // SummarizeLater returns the errors of each machine in list and, last, those of all machines.
 func SummarizeLater(list []LaterResidual) ([]LaterSummary, error) {
-	var names []string
-	for _, n := range machine.Names() {
-		if slices.ContainsFunc(list, func(x LaterResidual) bool { return x.Machine == n }) {
-			names = append(names, n)
-		}
+	var judged []judgedCall
+	for i := range list {
+		x := &list[i]
+		judged = append(judged, judgedCall{x.Machine, x.NewMachine, x.holds()})
 	}
+	return summarizeMachines(judged)
+}
+
+// A judgedCall pairs a published figure of a call on a machine with its estimate. holds says whether the figure
+// lies in the interval of the estimate.
+type judgedCall struct {
+	machine string
+	Pair
+	holds bool
+}
+
+// summarizeMachines returns the errors of each machine in list and, last, those of all machines.
+func summarizeMachines(list []judgedCall) ([]LaterSummary, error) {
 	var out []LaterSummary
-	for _, name := range append(names, "all") {
+	for _, name := range append(machine.Names(), "all") {
 		s := LaterSummary{Machine: name}
 		var pairs []Pair
 		for i := range list {
 			x := &list[i]
-			if name != "all" && x.Machine != name {
+			if name != "all" && x.machine != name {
 				continue
 			}
-			e := x.NewMachine.Error()
-			pairs = append(pairs, x.NewMachine)
-			s.Holds.countMeasurement(x.holds())
+			e := x.Error()
+			pairs = append(pairs, x.Pair)
+			s.Holds.countMeasurement(x.holds)
 			// Counted apart, because most of these machines have a few rows only, whose median says
 			// little.
 			if -0.25 <= e && e <= 0.25 {
 				s.Within++
 			}
+		}
+		if len(pairs) == 0 && name != "all" {
+			continue // a machine without rows has no errors; without any, Summarize says so
 		}
 		var err error
 		if s.Summary, err = Summarize(pairs); err != nil {

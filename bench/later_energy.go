@@ -1,11 +1,6 @@
 package bench
 
-import (
-	"slices"
-
-	"anesim/hw"
-	"anesim/hw/machine"
-)
+import "anesim/hw"
 
 // A laterEnergy pairs the published energy of a call on a machine after the M1, in millijoules, with an estimate
 // by constants that were fitted without the machine. Low and High bound the published energy, as factors of the
@@ -81,7 +76,12 @@ func (c energyFit) estimate(t energyFit) (e float64) {
 // and counts the rows inside their intervals by machine, kind of work and length.
 func JudgeLaterEnergies(list []LaterResidual) ([]LaterSummary, []Coverage, error) {
 	energies := boundEnergies(list)
-	summaries, err := summarizeEnergies(energies)
+	var judged []judgedCall
+	for i := range energies {
+		x := &energies[i]
+		judged = append(judged, judgedCall{x.Machine, x.Energy, x.holds()})
+	}
+	summaries, err := summarizeMachines(judged)
 	return summaries, energyCoverage(energies), err
 }
 
@@ -121,6 +121,12 @@ func compareEnergies(list []LaterResidual) (energies []laterEnergy, s *spread) {
 	return energies, fitSpread(rows)
 }
 
+// holds reports whether the published energy lies within the bounds.
+func (r *laterEnergy) holds() bool {
+	ratio := r.Energy.Reference / r.Energy.Model
+	return r.Low <= ratio && ratio <= r.High
+}
+
 // listCuts returns the groups to which r belongs.
 func (r *laterEnergy) listCuts() []cut {
 	return []cut{{"all", "all"}, {"machine", r.Machine}, {"kind", rowKind(r.Row)}, {"length", sizeClass(r.Row)}}
@@ -131,40 +137,9 @@ func energyCoverage(list []laterEnergy) []Coverage {
 	count := make(map[cut]*Coverage)
 	for i := range list {
 		x := &list[i]
-		ratio := x.Energy.Reference / x.Energy.Model
 		for _, c := range x.listCuts() {
-			countInCut(count, c, x.Low <= ratio && ratio <= x.High)
+			countInCut(count, c, x.holds())
 		}
 	}
 	return sortCoverage(count, "all", "machine", "kind", "length")
-}
-
-// summarizeEnergies returns the errors of each machine in list and, last, those of all machines.
-func summarizeEnergies(list []laterEnergy) ([]LaterSummary, error) {
-	var out []LaterSummary
-	for _, name := range append(machine.Names(), "all") {
-		s := LaterSummary{Machine: name}
-		var pairs []Pair
-		for i := range list {
-			x := &list[i]
-			if name != "all" && x.Machine != name {
-				continue
-			}
-			ratio, e := x.Energy.Reference/x.Energy.Model, x.Energy.Error()
-			pairs = append(pairs, x.Energy)
-			s.Holds.countMeasurement(x.Low <= ratio && ratio <= x.High)
-			if -0.25 <= e && e <= 0.25 {
-				s.Within++
-			}
-		}
-		if len(pairs) == 0 {
-			continue
-		}
-		var err error
-		if s.Summary, err = Summarize(pairs); err != nil {
-			return nil, err
-		}
-		out = append(out, s)
-	}
-	return slices.Clip(out), nil
 }

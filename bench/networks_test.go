@@ -175,6 +175,11 @@ func TestPhoneRates(t *testing.T) {
 			t.Errorf("%s: the errors sum up to %.2f, with the preset to %.2f", name, got, preset)
 		}
 	}
+	// A known gap: a planar rate between that of the M1 and the vendor's estimate has smaller errors in sum,
+	// mostly of Depth Anything, though not in the median.
+	if got := misses(func(c *hw.Chip) { c.PlanarRate.Value = 26e9 }); got >= preset {
+		t.Errorf("the errors sum up to %.2f with 26e9 planar elements a second, and with the preset to %.2f: the gap has closed, so say so at the A14's constant", got, preset)
+	}
 }
 
 // A host's machine has the chip whose rows and networks the host was fitted to.
